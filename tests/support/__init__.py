@@ -1,0 +1,1 @@
+"""What tests share. `pythonpath` in pyproject.toml makes it importable as `support`."""

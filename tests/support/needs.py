@@ -1,0 +1,52 @@
+"""What tests need and Python can't bring: a skip with a reason, or a failure where demanded.
+
+`CROUPIER_REQUIRE` lists the needs that must be met, as `all`, as names (`course-cases,git`), or as
+all but some (`all,-course-cases`); a test that skips for want of one of them fails instead.
+"""
+
+import os
+
+import pytest
+
+VARIABLE = "CROUPIER_REQUIRE"
+
+NEEDS = {
+    "course-cases": "the course's cases, *.jsonl in the folder that CROUPIER_COURSE_CASES names",
+    "posix": "an operating system with POSIX signals and file modes",
+}
+"""Every need, and what meets it."""
+
+
+def demanded_needs(setting: str) -> frozenset[str]:
+    """Give the needs that a setting demands.
+
+    Raises:
+        pytest.UsageError: if it has a name that no test knows.
+    """
+    demanded: set[str] = set()
+    for word in filter(None, (part.strip() for part in setting.split(","))):
+        name = word.removeprefix("-")
+        if word == "all":
+            demanded.update(NEEDS)
+        elif name not in NEEDS:
+            known = ", ".join(["all", *NEEDS])
+            raise pytest.UsageError(f"{VARIABLE} has {word!r}; it may have {known}, or -NAME")
+        elif word.startswith("-"):
+            demanded.discard(name)
+        else:
+            demanded.add(name)
+    return frozenset(demanded)
+
+
+def require(name: str, available: object, reason: str) -> None:
+    """Go on if a need is met; else skip the test, or fail it where the need is demanded.
+
+    `reason` says what was missing: "CROUPIER_COURSE_CASES is not set".
+    """
+    if name not in NEEDS:
+        raise ValueError(f"{name!r} is not in support.needs.NEEDS")
+    if available:
+        return
+    if name in demanded_needs(os.environ.get(VARIABLE, "")):
+        pytest.fail(f"{name}: {reason} (demanded by {VARIABLE})", pytrace=False)
+    pytest.skip(f"{name}: {reason}")
