@@ -1,0 +1,127 @@
+"""What can put a player out: one enum for the wire, the record, the page and the grade."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+__all__ = ["Fault", "Phase", "Verdict"]
+
+
+class Phase(StrEnum):
+    """When something happened."""
+
+    JOIN = "join"
+    TOURNAMENT_START = "tournament_start"
+    GAME_START = "game_start"
+    PLACEMENT = "placement"
+    MOVEMENT = "movement"
+    TOURNAMENT_END = "tournament_end"
+
+
+class Verdict(StrEnum):
+    """Why a player is out. The last five are nobody's fault."""
+
+    ILLEGAL_ACTION = "illegal_action"
+    MALFORMED = "malformed"
+    TIMEOUT = "timeout"
+    DISCONNECTED = "disconnected"
+    OVERSIZE = "oversize"
+    FLOOD = "flood"
+    ERROR_REPLY = "error_reply"
+    NO_START = "no_start"
+    NO_ROOM = "no_room"
+    RESIGNED = "resigned"
+    WITHDRAWN = "withdrawn"
+    DISQUALIFIED = "disqualified"
+    ABSENT = "absent"
+    VOID_SERVER_FAULT = "void_server_fault"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether it is the player's own doing."""
+        return self not in _NO_FAULTS
+
+    @property
+    def fix(self) -> str:
+        """One sentence on what to do about it."""
+        return _FIXES[self]
+
+    @property
+    def link(self) -> str:
+        """Where the documents say more, from the project's root."""
+        return f"protocol.md#{self.value}"
+
+
+_NO_FAULTS: Final = frozenset(
+    {
+        Verdict.WITHDRAWN,
+        Verdict.DISQUALIFIED,
+        Verdict.ABSENT,
+        Verdict.VOID_SERVER_FAULT,
+        Verdict.INTERRUPTED,
+    }
+)
+
+_FIXES: Final[dict[Verdict, str]] = {
+    Verdict.ILLEGAL_ACTION: (
+        "Answer with one of the request's legal actions; ask for them at join with "
+        '"legal_actions": true.'
+    ),
+    Verdict.MALFORMED: (
+        "Send one JSON-RPC 2.0 reply with the request's id, and as its result [row, column] for "
+        "a placement, [[row, column], [row, column]] for a move, true for the rest."
+    ),
+    Verdict.TIMEOUT: (
+        "Answer within the request's budget_ms: stop your search earlier and do your loading at "
+        "game_start."
+    ),
+    Verdict.DISCONNECTED: (
+        "Keep the connection open until tournament_end has been answered; look in your own log "
+        "for what ended your program."
+    ),
+    Verdict.OVERSIZE: "Keep each message within the limit that join's result states.",
+    Verdict.FLOOD: "Send only replies to requests, one for each.",
+    Verdict.ERROR_REPLY: (
+        "Your program answered with an error: look in its own log for the exception, which the "
+        "reply's message names."
+    ),
+    Verdict.NO_START: "Answer tournament_start and game_start with true, within their budget_ms.",
+    Verdict.NO_ROOM: "Nothing: there was no tile left to place a penguin on.",
+    Verdict.RESIGNED: "Nothing: your program chose to give up.",
+    Verdict.WITHDRAWN: "Nothing: your withdrawal was asked for.",
+    Verdict.DISQUALIFIED: "Ask the operator of the tournament.",
+    Verdict.ABSENT: "Nothing: you were not back in time after the server's restart.",
+    Verdict.VOID_SERVER_FAULT: "Nothing: the game is void for a fault of the server.",
+    Verdict.INTERRUPTED: "Nothing: the game was interrupted and does not count.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A verdict on one player, with what the offender is told.
+
+    Attributes:
+        detail: one line: what was wrong, where, and what would have been allowed.
+        sent: what the player sent, cut to 400 characters, if anything.
+    """
+
+    verdict: Verdict
+    phase: Phase
+    detail: str
+    sent: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fault as the offender gets it."""
+        told: dict[str, Any] = {
+            "verdict": self.verdict.value,
+            "phase": self.phase.value,
+            "detail": self.detail,
+            "fix": self.verdict.fix,
+            "link": self.verdict.link,
+        }
+        if self.sent is not None:
+            told["sent"] = self.sent[:400]
+        return told
