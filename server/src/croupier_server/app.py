@@ -1,0 +1,119 @@
+"""The application: builds the parts, runs one tournament, and takes everything down again."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from types import FrameType
+from typing import Any, TypeVar
+
+from croupier_server.gateway.websocket import WebSocketGateway
+from croupier_server.lobby import Lobby
+from croupier_server.settings import Settings
+from croupier_server.storage.records import GameStore, NoRecords, RecordFolder
+from croupier_server.tournament.manager import Manager, Progress, TournamentResult
+
+__all__ = ["App", "Stopped", "run"]
+
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """The program was told to stop; ``signum`` is the signal."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signal.Signals(signum).name)
+        self.signum = signum
+
+
+class App:
+    """A server for one tournament.
+
+    Args:
+        listening: told the port once players can connect.
+        progress: told what happens in the tournament.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        listening: Callable[[int], None] = lambda _: None,
+        progress: Callable[[Progress], None] = lambda _: None,
+    ) -> None:
+        self._settings = settings
+        self._listening = listening
+        self._progress = progress
+        folder = settings.records.folder
+        self._records = None if folder is None else RecordFolder(folder)
+        seed = settings.tournament.seed
+        self.seed = secrets.randbits(62) if seed is None else seed
+
+    async def run(self) -> TournamentResult:
+        """Gather players, play the tournament, and stop.
+
+        Raises:
+            UserError: the address can't be listened on.
+            NotEnoughPlayers: too few signed up in time.
+        """
+        lobby = Lobby(self._settings.lobby)
+        gateway = WebSocketGateway(self._settings, lobby.admit, lobby.leave)
+        store: GameStore = self._records or NoRecords()
+        await gateway.start()
+        try:
+            self._listening(gateway.port)
+            seats = await lobby.gather()
+            manager = Manager(self._settings, seats, self.seed, store, self._progress)
+            result = await manager.run()
+            if self._records is not None:
+                self._records.finish(result.to_json())
+            return result
+        finally:
+            await gateway.stop()
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end in a loop of its own, the fastest that there is here.
+
+    SIGINT and SIGTERM cancel it, so that everything is written and closed on the way out.
+
+    Raises:
+        Stopped: it was ended by a signal.
+    """
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_until_signal(main))
+
+
+async def _until_signal(main: Coroutine[Any, Any, T]) -> T:
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(main)
+    received: list[int] = []
+
+    def stop(signum: int, _frame: FrameType | None) -> None:
+        received.append(signum)
+        loop.call_soon_threadsafe(task.cancel)
+
+    # plain handlers, since a loop has add_signal_handler on Unix only
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if received:
+            raise Stopped(received[0]) from None
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if sys.platform == "win32":
+        return None
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

@@ -1,0 +1,85 @@
+"""``croupier``: the command line of the server. Heavy things are imported by who needs them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from croupier_server import __version__
+
+__all__ = ["main"]
+
+_COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "course": ("croupier_server.course.cli", "Speak the course's own formats on stdin and stdout."),
+    "demo": ("croupier_server.demo", "Watch house players fight out a whole tournament."),
+    "serve": ("croupier_server.serve", "Run a tournament for players that connect."),
+    "show": ("croupier_server.records_cli", "Print a recorded game, ply by ply."),
+    "verify": ("croupier_server.records_cli", "Check records: nothing changed, all by the rules."),
+}
+"""By name of the command, the module that has it under that name, and its line of help."""
+
+
+class _Lazy(click.Group):
+    """Commands whose modules are imported when they are run; the help needs none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command = getattr(import_module(_COMMANDS[cmd_name][0]), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in sorted(_COMMANDS.items())])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="croupier %(version)s")
+def _croupier() -> None:
+    """Referee and run tournaments of the hexagonal board game Fish."""
+
+
+def main() -> None:
+    """Run ``croupier``; a user's mistake is one line on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Callable[..., Any] | None = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:  # Windows consoles default to an older code page
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.exit(_run())
+
+
+def _run() -> int:
+    from croupier_server.errors import CroupierError, UserError
+
+    try:
+        code = _croupier.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as problem:
+        click.echo(problem.format_message())
+        return 2
+    except click.exceptions.Abort:
+        return 130
+    except click.ClickException as problem:
+        _complain(problem.format_message())
+        return 2
+    except UserError as problem:
+        _complain(str(problem))
+        return 2
+    except CroupierError as problem:
+        _complain(str(problem))
+        return 1
+    except BrokenPipeError:  # whoever read our output has had enough
+        sys.stderr.close()
+        return 141
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str) -> None:
+    click.echo(f"croupier: {' '.join(message.split())}", err=True)

@@ -1,0 +1,281 @@
+"""The croupier: drives one game between seats. It knows no socket and no database."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import structlog
+
+from croupier_common.board import Board
+from croupier_common.events import Ejected, Ended
+from croupier_common.game import Game, NumberedEvent
+from croupier_common.game import Request as TurnRequest
+from croupier_common.messages import (
+    Ejection,
+    EjectionParams,
+    Events,
+    EventsParams,
+    GameEnd,
+    GameEndParams,
+    GameStart,
+    GameStartParams,
+    MoveRequest,
+    PlaceRequest,
+    ServerCall,
+    StateEntry,
+    TurnParams,
+)
+from croupier_common.notation import state_to_json
+from croupier_common.outcome import Color, Outcome
+from croupier_common.rules import Rules
+from croupier_common.verdict import Fault, Phase, Verdict
+from croupier_server.errors import ServerFault
+from croupier_server.seats import Answer, NoAnswer, Seat
+from croupier_server.settings import Clocks
+
+__all__ = ["Croupier", "EventSink", "GameReport", "Table"]
+
+log = structlog.get_logger(__name__)
+
+_GUARD_S = 5.0
+"""How long past its budget a seat may keep us waiting before that is a fault of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A game about to be played: the board, and the seats in turn order with their colours."""
+
+    game: str
+    board: Board
+    rules: Rules
+    seats: Mapping[Color, Seat]
+
+
+@dataclass(frozen=True, slots=True)
+class GameReport:
+    """How a game went, by players' names.
+
+    Attributes:
+        ranking: names first to last, as groups of equals.
+        faults: why each ejected player was.
+    """
+
+    game: str
+    outcome: Outcome
+    players: Mapping[Color, str]
+    faults: Mapping[str, Fault]
+    plies: int
+
+    @property
+    def ranking(self) -> tuple[tuple[str, ...], ...]:
+        """Names first to last, as groups of equals, without the ejected."""
+        return tuple(
+            tuple(self.players[color] for color in group) for group in self.outcome.ranking
+        )
+
+    @property
+    def winners(self) -> tuple[str, ...]:
+        """The names of those who won."""
+        return self.ranking[0] if self.outcome.ranking else ()
+
+
+class EventSink(Protocol):
+    """Where a game's events are written before anybody is told."""
+
+    def write(self, events: Sequence[tuple[NumberedEvent, Mapping[str, Any]]]) -> None:
+        """Write events, each with what was observed of it."""
+        ...
+
+
+class Croupier:
+    """Plays the game at one table; use once."""
+
+    def __init__(self, table: Table, clocks: Clocks, sink: EventSink) -> None:
+        self._table = table
+        self._clocks = clocks
+        self._sink = sink
+        self._game = Game(table.game, table.board, list(table.seats), table.rules)
+        self._faults: dict[Color, Fault] = {}
+        self._last: dict[Color, int] = {}
+        self._started = 0.0
+
+    async def play(self) -> GameReport:
+        """Play the game to its end.
+
+        Raises:
+            ServerFault: a seat kept us waiting past all clocks.
+        """
+        self._started = time.monotonic()
+        faults = await self._start()
+        await self._happened(self._game.begin(faults), {})
+        while (request := self._game.request) is not None:
+            await self._turn(request)
+        outcome = self._game.outcome
+        assert outcome is not None
+        await self._say_end(outcome)
+        seats = self._table.seats
+        return GameReport(
+            game=self._table.game,
+            outcome=outcome,
+            players={color: seat.name for color, seat in seats.items()},
+            faults={seats[color].name: fault for color, fault in self._game.faults.items()},
+            plies=sum(event.event.kind in {"place", "move"} for event in self._game.events),
+        )
+
+    # -- the start
+
+    async def _start(self) -> dict[Color, Fault]:
+        """Tell everybody that the game starts; who does not answer with true has failed."""
+        async with asyncio.TaskGroup() as group:
+            asked = {
+                color: group.create_task(self._ask_to_start(color, seat), name=f"start {color}")
+                for color, seat in self._table.seats.items()
+            }
+        faults = {color: task.result() for color, task in asked.items()}
+        return {color: fault for color, fault in faults.items() if fault is not None}
+
+    async def _ask_to_start(self, color: Color, seat: Seat) -> Fault | None:
+        table, clocks = self._table, self._clocks
+        params = GameStartParams(
+            game=table.game,
+            you=color.value,
+            players=[{"color": c.value, "name": s.name} for c, s in table.seats.items()],
+            rules=table.rules.to_json(),
+            board=table.board.to_json(),
+            budget_ms=clocks.start_ms,
+            budgets_ms={"place": clocks.place_ms, "move": clocks.move_ms},
+        )
+        call = GameStart(id=f"{table.game}:0", params=params)
+        answer = await ask_guarded(seat, call, clocks.start_ms, clocks.latency_allowance_ms)
+        return fault_of_ack(answer, Phase.GAME_START)
+
+    # -- a turn
+
+    async def _turn(self, request: TurnRequest) -> None:
+        seat = self._table.seats[request.color]
+        clocks = self._clocks
+        budget_ms = clocks.place_ms if request.method == "place" else clocks.move_ms
+        call = self._call(request, seat, budget_ms)
+        answer = await ask_guarded(seat, call, budget_ms, clocks.latency_allowance_ms)
+        if isinstance(answer, Answer):
+            self._last[request.color] = answer.think_ms
+            events = self._game.reply(answer.result)
+        else:
+            fault = Fault(answer.verdict, request.phase, answer.detail, answer.sent)
+            events = self._game.fault(request.color, fault)
+        await self._happened(events, {"think_ms": answer.think_ms})
+
+    def _call(self, request: TurnRequest, seat: Seat, budget_ms: int) -> ServerCall:
+        """The request as a message; built on trust, since all of it is ours."""
+        state = request.state
+        last = self._last.get(request.color)
+        params = TurnParams.model_construct(
+            game=request.game,
+            you=request.color.value,
+            state=cast("StateEntry", state_to_json(state, whole=False)),
+            events=_entries(request.events),
+            budget_ms=budget_ms,
+            last=None if last is None else {"think_ms": last, "verdict": "ok"},
+            legal_actions=(
+                [action.to_json() for action in state.legal_actions]
+                if seat.wants_legal_actions
+                else None
+            ),
+        )
+        kind = PlaceRequest if request.method == "place" else MoveRequest
+        return kind.model_construct(id=request.id, params=params)
+
+    # -- what happened
+
+    async def _happened(self, events: Sequence[NumberedEvent], observed: Mapping[str, Any]) -> None:
+        """Write what happened, then tell it."""
+        t_ms = int((time.monotonic() - self._started) * 1000)
+        self._sink.write([(event, self._observed(event, t_ms, observed)) for event in events])
+        for seat in self._table.seats.values():
+            if seat.wants_events:
+                params = EventsParams(game=self._table.game, events=_entries(events))
+                await seat.tell(Events(params=params))
+        for numbered in events:
+            if isinstance(numbered.event, Ejected):
+                await self._dismiss(numbered.event.color)
+
+    def _observed(
+        self, numbered: NumberedEvent, t_ms: int, observed: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        event = numbered.event
+        if isinstance(event, Ejected):
+            fault = self._game.faults[event.color]
+            told = {"t_ms": t_ms, "detail": fault.detail}
+            if fault.sent is not None:
+                told["sent"] = fault.sent
+            return told
+        if event.kind in {"place", "move"}:
+            return {"t_ms": t_ms, **observed}
+        return {"t_ms": t_ms}
+
+    async def _dismiss(self, color: Color) -> None:
+        seat, fault = self._table.seats[color], self._game.faults[color]
+        log.info(
+            "player ejected",
+            game=self._table.game,
+            player=seat.name,
+            verdict=fault.verdict.value,
+            detail=fault.detail,
+        )
+        await seat.tell(Ejection(params=EjectionParams(game=self._table.game, **fault.to_json())))
+        seat.dismiss(fault)
+
+    async def _say_end(self, outcome: Outcome) -> None:
+        last_turn = dict.fromkeys(self._table.seats, 0)
+        for numbered in self._game.events:
+            color = getattr(numbered.event, "color", None)
+            if color is not None and numbered.event.kind in {"place", "move"}:
+                last_turn[color] = numbered.seq
+        for color, seat in self._table.seats.items():
+            if color in self._game.faults:
+                continue
+            since = [
+                event
+                for event in self._game.events[last_turn[color] :]
+                if not isinstance(event.event, Ended)
+            ]
+            params = GameEndParams(
+                game=self._table.game, outcome=outcome.to_json(), events=_entries(since)
+            )
+            await seat.tell(GameEnd(params=params))
+
+
+def _entries(events: Sequence[NumberedEvent]) -> list[Any]:
+    return [{"seq": numbered.seq, "event": numbered.event.to_json()} for numbered in events]
+
+
+async def ask_guarded(
+    seat: Seat, call: ServerCall, budget_ms: int, allowance_ms: int
+) -> Answer | NoAnswer:
+    """Ask a seat, and take it for a fault of ours if even its own clock doesn't end that.
+
+    Raises:
+        ServerFault: there is no answer long after its budget.
+    """
+    try:
+        async with asyncio.timeout((budget_ms + allowance_ms) / 1000 + _GUARD_S):
+            return await seat.ask(call, budget_ms)
+    except TimeoutError:
+        raise ServerFault(f"{call.id}: the seat of {seat.name} did not come back") from None
+
+
+def fault_of_ack(answer: Answer | NoAnswer, phase: Phase) -> Fault | None:
+    """The fault in an answer that has to be true; None if it is."""
+    if isinstance(answer, NoAnswer):
+        verdict = answer.verdict
+        if verdict is Verdict.TIMEOUT and phase is not Phase.TOURNAMENT_END:
+            verdict = Verdict.NO_START
+        return Fault(verdict, phase, answer.detail, answer.sent)
+    if answer.result is True:
+        return None
+    shown = f"{answer.result!r:.100}"
+    return Fault(Verdict.MALFORMED, phase, f"the answer is true, not {shown}", sent=shown)

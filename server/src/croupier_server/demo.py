@@ -1,0 +1,197 @@
+"""``croupier demo``: a server and house players on this machine, and what comes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from croupier_server.errors import UserError
+from croupier_server.options import configure_logs, game_options
+
+if TYPE_CHECKING:
+    from croupier_server.house import HousePlayer
+    from croupier_server.tournament.manager import Progress, TournamentResult
+
+__all__ = ["demo"]
+
+_CAST: Final = (
+    ("ada", "minimax:2"),
+    ("bo", "greedy"),
+    ("cleo", "random"),
+    ("dan", "first"),
+    ("eve", "rogue:illegal"),
+    ("finn", "minimax:1"),
+    ("gil", "greedy"),
+    ("hal", "random"),
+)
+"""Names and targets of the first eight; more players take the honest ones again."""
+
+
+@click.command()
+@click.option(
+    "--players", type=click.IntRange(2, 64), default=8, show_default=True, help="How many play."
+)
+@click.option(
+    "--move-time",
+    type=click.FloatRange(0.01, 3600),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For a move or placement.",
+)
+@game_options
+def demo(
+    players: int,
+    move_time: float,
+    rules: str | None,
+    board: str | None,
+    seed: int | None,
+    games_at_once: int | None,
+    records: Path | None,
+    verbose: bool,
+) -> int:
+    """Watch house players fight out a whole tournament on this machine.
+
+    Starts a server on a free port and the players as processes of their own, one of them
+    misbehaving; prints how it goes, the standings, and who was ejected and why; and checks the
+    records that it wrote. Exit code: 0 if all went well and all records hold.
+    """
+    from croupier_server.app import App, Stopped, run
+    from croupier_server.report import standings
+    from croupier_server.settings import load_settings
+
+    configure_logs(verbose)
+    seed = secrets.randbits(62) if seed is None else seed
+    if records is None:
+        records = Path("demo-records") / time.strftime("%Y-%m-%dT%H-%M-%S")
+    if rules == "classic" and board is None:
+        board = "classic"
+    move_ms = round(move_time * 1000)
+    settings = load_settings(
+        None,
+        {
+            "server": {"port": 0},
+            "lobby": {
+                "min_players": players,
+                "max_players": players,
+                "wait_ms": 60_000,
+                "periods": 1,
+                "ages": "declared",
+            },
+            "clocks": {"place_ms": move_ms, "move_ms": move_ms},
+            "game": {"rules": rules, "board": board or "5x5,holes=2,fish=1-5"},
+            "tournament": {"name": "demo", "seed": seed, "games_at_once": games_at_once},
+            "records": {"folder": records},
+        },
+    )
+    cast = _cast(players, seed)
+    with _house(cast, records / "logs") as start, _screen(seed) as tell:
+        try:
+            result = run(App(settings, listening=start, progress=tell).run())
+        except Stopped as stopped:
+            click.echo(f"stopped by {stopped}; see {records}", err=True)
+            return 128 + stopped.signum
+    click.echo("\n".join(standings(result)))
+    return _check(result, records)
+
+
+def _cast(players: int, seed: int) -> Sequence[HousePlayer]:
+    """The players: ages 1 to N, so that who connects first changes nothing."""
+    from croupier_common.rng import Draws
+    from croupier_server.house import HousePlayer
+
+    cast: list[HousePlayer] = []
+    for at in range(players):
+        name, target = _CAST[at % len(_CAST)]
+        if at >= len(_CAST):
+            name = f"{name}{at // len(_CAST) + 1}"
+            target = target if not target.startswith("rogue") else "greedy"
+        if target == "random":
+            target = f"random:{Draws(seed, 'house', name).bits() >> 32}"
+        cast.append(HousePlayer(name, target, age=at + 1))
+    if players <= 4:  # the one that misbehaves is always there
+        name, target = _CAST[4]
+        cast[-1] = HousePlayer(name, target, age=players)
+    return cast
+
+
+@contextlib.contextmanager
+def _house(cast: Sequence[HousePlayer], logs: Path) -> Generator[Callable[[int], None]]:
+    """Gives what starts the players once the port is known; ends them on the way out."""
+    from croupier_server.house import running
+
+    with contextlib.ExitStack() as stack:
+
+        def start(port: int) -> None:
+            stack.enter_context(running(cast, f"ws://127.0.0.1:{port}", logs))
+
+        yield start
+
+
+@contextlib.contextmanager
+def _screen(seed: int) -> Generator[Callable[[Progress], None]]:
+    """Shows progress: lines that stay, above one that lives while this is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from croupier_server.report import describe
+    from croupier_server.tournament.manager import GameOver, RoundBegins
+
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(f"demo tournament, seed {seed}")
+    live = Bar(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with live:
+        task = live.add_task("waiting for the players to connect", total=None)
+        over = 0
+
+        def tell(progress: Progress) -> None:
+            nonlocal over
+            console.print(describe(progress))
+            if isinstance(progress, RoundBegins):
+                over = 0
+                live.update(task, description=f"playing round {progress.round.number}")
+            elif isinstance(progress, GameOver):
+                over += 1
+                live.update(
+                    task,
+                    description=f"playing round {progress.pairing.game.partition('.')[0]}: "
+                    f"{over} games over",
+                )
+
+        yield tell
+
+
+def _check(result: TournamentResult, records: Path) -> int:
+    """Verify the records just written."""
+    from croupier_common.errors import RecordError
+    from croupier_common.record import read_record, replay
+
+    files = sorted(records.glob("*.jsonl"))
+    for file in files:
+        try:
+            with file.open("rb") as lines:
+                replay(read_record(lines))
+        except RecordError as problem:
+            click.echo(f"{file}: DAMAGED, {problem}", err=True)
+            return 1
+    played = sum(report is not None for _, report in result.games)
+    if played != len(files):
+        raise UserError(f"{records}: {len(files)} records of {played} games")
+    click.echo(f"{len(files)} records in {records}, all verified")
+    click.echo(f"  croupier show {files[-1]}" if files else "")
+    click.echo(f"  again with the same boards and moves: croupier demo --seed {result.seed}")
+    return 0

@@ -1,0 +1,45 @@
+"""The exceptions of croupier_server.
+
+::
+
+    CroupierError                 root of this distribution
+    ├── UserError                 one clear line for who started the program; exit code 2
+    ├── Refused                   a player that may not join, with the error it is sent
+    ├── NotEnoughPlayers          the lobby's time is over; exit code 1
+    └── ServerFault               a fault of ours that ends a game; ejects nobody
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["CroupierError", "NotEnoughPlayers", "Refused", "ServerFault", "UserError"]
+
+
+class CroupierError(Exception):
+    """Root of the exceptions of this distribution."""
+
+
+class UserError(CroupierError):
+    """What the user asked for can't be: what, where and what is allowed, in one line."""
+
+
+class Refused(CroupierError):
+    """A player may not join.
+
+    ``code`` and ``data`` go into the error that it is sent.
+    """
+
+    def __init__(self, reason: str, code: int, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.data = data
+
+
+class NotEnoughPlayers(CroupierError):
+    """The lobby has waited as long as it was told to, and too few players are there."""
+
+
+class ServerFault(CroupierError):
+    """Something of ours went wrong in a game: it is interrupted, and no player is to blame."""

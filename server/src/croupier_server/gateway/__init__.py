@@ -1,0 +1,1 @@
+"""Transports, one module each; every one makes seats."""

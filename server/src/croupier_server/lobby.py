@@ -1,0 +1,125 @@
+"""The lobby: who has signed up, and when there are enough."""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+
+import structlog
+
+from croupier_common.jsontypes import shown
+from croupier_common.messages import ErrorCode, JoinParams
+from croupier_server.errors import NotEnoughPlayers, Refused
+from croupier_server.seats import Seat
+from croupier_server.settings import LobbySettings
+
+__all__ = ["Lobby", "checked_name"]
+
+log = structlog.get_logger(__name__)
+
+
+class Lobby:
+    """Takes sign-ups until the tournament starts.
+
+    The wait begins with the first sign-up; the last free place ends it at once. Who leaves before
+    the start has never been there.
+    """
+
+    def __init__(self, settings: LobbySettings) -> None:
+        self._settings = settings
+        self._seats: list[Seat] = []
+        self._changed = asyncio.Event()
+        self._open = True
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """Who has signed up, in that order."""
+        return tuple(self._seats)
+
+    def admit(self, params: JoinParams, seat: Seat) -> tuple[str, int | None]:
+        """Sign a player up.
+
+        Returns:
+            its name in the form that all see, and its age as far as it counts.
+
+        Raises:
+            Refused: the lobby is closed or full, or the name can't be.
+        """
+        if not self._open:
+            raise Refused("the tournament has started; no more sign-ups", ErrorCode.CLOSED)
+        if len(self._seats) >= self._settings.max_players:
+            raise Refused(
+                f"the lobby is full, with {self._settings.max_players} players", ErrorCode.CLOSED
+            )
+        if params.room is not None:
+            raise Refused(
+                f"no room {shown(params.room, 80)}; leave room out to join the tournament",
+                ErrorCode.INVALID_PARAMS,
+            )
+        if params.session is not None:
+            raise Refused("no such session; join without one", ErrorCode.SESSION)
+        taken = {_key(other.name) for other in self._seats}
+        name = checked_name(params.name)
+        if _key(name) in taken:
+            raise Refused(f"the name {name!r} is taken", ErrorCode.NAME)
+        self._seats.append(seat)
+        log.info("player joined", player=name, players=len(self._seats))
+        self._changed.set()
+        return name, params.age if self._settings.ages == "declared" else None
+
+    def leave(self, seat: Seat) -> None:
+        """A player has gone; before the start, that frees its place."""
+        if self._open and seat in self._seats:
+            self._seats.remove(seat)
+            log.info("player left", player=seat.name, players=len(self._seats))
+            self._changed.set()
+
+    async def gather(self) -> tuple[Seat, ...]:
+        """Wait for players and close the lobby.
+
+        Returns:
+            the seats, by sign-up.
+
+        Raises:
+            NotEnoughPlayers: after all periods of waiting there are too few.
+        """
+        settings = self._settings
+        await self._until(1)
+        for period in range(settings.periods):
+            try:
+                async with asyncio.timeout(settings.wait_ms / 1000):
+                    await self._until(settings.max_players)
+            except TimeoutError:
+                log.info("lobby waited", period=period + 1, players=len(self._seats))
+            if len(self._seats) >= settings.min_players:
+                self._open = False
+                return self.seats
+        self._open = False
+        raise NotEnoughPlayers(
+            f"{len(self._seats)} of at least {settings.min_players} players signed up within "
+            f"{settings.periods} x {settings.wait_ms} ms"
+        )
+
+    async def _until(self, players: int) -> None:
+        while len(self._seats) < players:
+            self._changed.clear()
+            await self._changed.wait()
+
+
+def checked_name(name: str) -> str:
+    """A player's name in its normal form.
+
+    Raises:
+        Refused: it has characters that can't be printed, or spaces at an end.
+    """
+    normal = unicodedata.normalize("NFC", name)
+    if not normal.isprintable() or normal != normal.strip() or not 1 <= len(normal) <= 32:
+        raise Refused(
+            "a name has 1 to 32 printable characters, and no space at either end",
+            ErrorCode.NAME,
+        )
+    return normal
+
+
+def _key(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()

@@ -1,0 +1,61 @@
+"""Command-line options that several commands share, and what they make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["configure_logs", "game_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def game_options(command: F) -> F:
+    """Options for the game, the boards and the records."""
+    for option in reversed(
+        (
+            click.option("--rules", metavar="PRESET", help="'fish' or 'classic'."),
+            click.option(
+                "--board", metavar="SPEC", help="'classic', '5x5', '6x5,holes=4,fish=1-5'..."
+            ),
+            click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Decides all boards."),
+            click.option(
+                "--games-at-once", type=click.IntRange(1, 1_000), help="Games played at a time."
+            ),
+            click.option(
+                "--records",
+                type=click.Path(path_type=Path, file_okay=False),
+                metavar="DIR",
+                help="Write a record of each game there.",
+            ),
+            click.option(
+                "--verbose", "-v", is_flag=True, help="Log everything on stderr, not only warnings."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def configure_logs(verbose: bool) -> None:
+    """Log to stderr: warnings and worse, or everything."""
+    import logging
+    import sys
+
+    import structlog
+
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(
+            logging.INFO if verbose else logging.WARNING
+        ),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )

@@ -1,0 +1,149 @@
+"""``croupier verify`` and ``croupier show``: records, checked and printed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from croupier_server.errors import UserError
+
+if TYPE_CHECKING:
+    from croupier_common.record import Record
+
+__all__ = ["show", "verify"]
+
+_EXISTING = click.Path(path_type=Path, exists=True)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=_EXISTING, metavar="FILE_OR_DIR...")
+@click.option(
+    "--same", is_flag=True, help="Check that two files, or two folders, hold the same games."
+)
+def verify(paths: tuple[Path, ...], same: bool) -> int:
+    """Check records: that nothing was changed, and that all is as rules and seed give it.
+
+    Exit code: 0 if all records hold, 1 if one does not, 2 for a wrong call.
+    """
+    if same:
+        if len(paths) != 2:
+            raise UserError("--same compares two files or two folders")
+        return _same(*paths)
+    files = [file for path in paths for file in _files(path)]
+    width = max(len(str(file)) for file in files)
+    failed = 0
+    for file in files:
+        told, holds = _verify(file)
+        failed += not holds
+        click.echo(f"{file!s:<{width}}  {told}")
+    if len(files) > 1:
+        click.echo(f"{len(files) - failed} of {len(files)} records hold")
+    return 1 if failed else 0
+
+
+def _verify(file: Path) -> tuple[str, bool]:
+    from croupier_common.errors import RecordError
+    from croupier_common.record import replay
+
+    try:
+        record = _read(file)
+        game = replay(record)
+    except RecordError as problem:
+        return f"DAMAGED, {problem}", False
+    names = {seat.color: seat.name for seat in record.header.players}
+    events = f"{len(record.lines) - 1} events"
+    if game.outcome is None:
+        return f"ok, {events}, interrupted", True
+    winners = ", ".join(names[color] for color in game.outcome.winners) or "nobody"
+    return f"ok, {events}, won by {winners}", True
+
+
+def _same(one: Path, other: Path) -> int:
+    """Compare by the games' names where both are folders."""
+    from croupier_common.errors import RecordError
+
+    pairs = {"": (one, other)}
+    if one.is_dir() and other.is_dir():
+        ours = {file.name: file for file in _files(one)}
+        theirs = {file.name: file for file in _files(other)}
+        for name in sorted(ours.keys() ^ theirs.keys()):
+            click.echo(f"{name}: only in {one if name in ours else other}")
+        if ours.keys() != theirs.keys():
+            return 1
+        pairs = {name: (ours[name], theirs[name]) for name in sorted(ours)}
+    different = 0
+    for name, (first, second) in pairs.items():
+        try:
+            digests = _read(first).digest, _read(second).digest
+        except RecordError as problem:
+            click.echo(f"{name or one}: DAMAGED, {problem}")
+            different += 1
+            continue
+        if digests[0] != digests[1]:
+            click.echo(f"{name or f'{one}, {other}'}: different")
+            different += 1
+    if not different:
+        click.echo(f"the same: {len(pairs)} game{'s' * (len(pairs) != 1)}")
+    return 1 if different else 0
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--ply", type=click.IntRange(0), help="Only the board after so many plies.")
+@click.option("--color/--no-color", default=None, help="Colours, or none [if a terminal].")
+def show(file: Path, ply: int | None, color: bool | None) -> int:
+    """Print a recorded game, ply by ply, as a hexagonal board."""
+    from croupier_common.errors import RecordError
+
+    colored = sys.stdout.isatty() if color is None else color
+    try:
+        pages = list(_pages(file, colored))
+    except RecordError as problem:
+        click.echo(f"croupier: {file}: DAMAGED, {problem}", err=True)
+        return 1
+    if ply is not None:
+        if ply >= len(pages):
+            raise UserError(f"--ply {ply}: {file} has plies 0 to {len(pages) - 1}")
+        pages = [pages[ply]]
+    click.echo("\n\n".join(pages), color=colored)
+    return 0
+
+
+def _pages(file: Path, color: bool) -> Iterator[str]:
+    """The start and every ply: the events in words, and the board after them."""
+    from croupier_common.record import walk
+    from croupier_common.render import render
+
+    record = _read(file)
+    names = {seat.color: seat.name for seat in record.header.players}
+    for game, events in walk(record):
+        assert game.state is not None
+        title = f"game {game.id}, after event {len(game.events)}"
+        words = [_words(numbered.event.to_json()) for numbered in events]
+        yield "\n".join([title, *words, render(game.state, color=color, names=names)])
+
+
+def _words(event: Mapping[str, object]) -> str:
+    """An event as a line: ``move: color red, from [0, 1], to [2, 1], fish 3``."""
+    rest = ", ".join(f"{name} {value}" for name, value in event.items() if name != "kind")
+    return f"  {event['kind']}: {rest}"
+
+
+def _read(file: Path) -> Record:
+    from croupier_common.record import read_record
+
+    with file.open("rb") as lines:
+        return read_record(lines)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(path.glob("*.jsonl"))
+    if not files:
+        raise UserError(f"{path}: no records (*.jsonl) in this folder")
+    return files

@@ -1,0 +1,285 @@
+"""All settings, validated once: the defaults, a TOML file, the environment, the command line.
+
+Each wins over those before it. In the environment a setting is ``CROUPIER_SECTION__NAME``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+from croupier_common.board_spec import BoardSpec
+from croupier_common.errors import InvalidBoard
+from croupier_common.jsontypes import is_object, shown
+from croupier_common.messages import MAX_MESSAGE
+from croupier_common.rules import MAX_PLAYERS, MIN_PLAYERS, Rules
+from croupier_server.errors import UserError
+
+__all__ = [
+    "Clocks",
+    "GameSettings",
+    "Limits",
+    "LobbySettings",
+    "RecordSettings",
+    "ServerSettings",
+    "Settings",
+    "TournamentSettings",
+    "load_settings",
+]
+
+Millis = Annotated[int, Field(ge=1, le=86_400_000)]
+MAX_ENTRANTS = 1_000
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class ServerSettings(_Section):
+    """Where the server listens."""
+
+    host: Annotated[str, Field(description="The address to listen on.")] = "127.0.0.1"
+    port: Annotated[
+        int, Field(ge=0, le=65_535, description="The port to listen on; 0 for any free one.")
+    ] = 8000
+
+
+class LobbySettings(_Section):
+    """Who may sign up, and how long the lobby waits."""
+
+    min_players: Annotated[int, Field(ge=MIN_PLAYERS, le=MAX_ENTRANTS)] = MIN_PLAYERS
+    max_players: Annotated[int, Field(ge=MIN_PLAYERS, le=MAX_ENTRANTS)] = 64
+    wait_ms: Annotated[
+        Millis, Field(description="How long to wait for more, from the first sign-up on.")
+    ] = 30_000
+    periods: Annotated[
+        int, Field(ge=1, le=1_000, description="How many such waits before giving up, if short.")
+    ] = 2
+    ages: Annotated[
+        Literal["sign_up", "declared"],
+        Field(description="Whether the ages that players state decide the turn order."),
+    ] = "sign_up"
+
+    @model_validator(mode="after")
+    def _in_order(self) -> LobbySettings:
+        if self.min_players > self.max_players:
+            raise ValueError(
+                f"min_players is {self.min_players}, more than max_players, {self.max_players}"
+            )
+        return self
+
+
+class Clocks(_Section):
+    """How long an answer may take, by what is asked."""
+
+    join_ms: Annotated[Millis, Field(description="From connecting to joining.")] = 10_000
+    start_ms: Annotated[Millis, Field(description="Game start, to load a model.")] = 30_000
+    place_ms: Annotated[Millis, Field(description="A placement.")] = 10_000
+    move_ms: Annotated[Millis, Field(description="A move.")] = 10_000
+    ack_ms: Annotated[Millis, Field(description="Start and end of the tournament.")] = 3_000
+    latency_allowance_ms: Annotated[
+        int, Field(ge=0, le=60_000, description="What every answer gets on top, for the network.")
+    ] = 100
+
+    def budgets_ms(self) -> dict[str, int]:
+        """The budget of each method."""
+        return {
+            "tournament_start": self.ack_ms,
+            "game_start": self.start_ms,
+            "place": self.place_ms,
+            "move": self.move_ms,
+            "tournament_end": self.ack_ms,
+        }
+
+
+class Limits(_Section):
+    """What a connection may cost."""
+
+    max_message: Annotated[
+        int, Field(ge=1_024, le=16_777_216, description="A player's message, in bytes.")
+    ] = MAX_MESSAGE
+    max_unread: Annotated[
+        int, Field(ge=65_536, description="What a player may leave unread, in bytes.")
+    ] = 1_048_576
+    max_connections: Annotated[int, Field(ge=2, le=100_000)] = 10_000
+
+
+def _rules(value: object) -> Rules:
+    return value if isinstance(value, Rules) else Rules.from_json(value)
+
+
+def _board(value: object) -> BoardSpec:
+    if isinstance(value, BoardSpec):
+        return value
+    return BoardSpec.from_text(value) if isinstance(value, str) else BoardSpec.from_json(value)
+
+
+class GameSettings(_Section):
+    """Which game is played on which boards."""
+
+    rules: Annotated[
+        Rules,
+        BeforeValidator(_rules),
+        Field(description="'fish', 'classic', or a table of options."),
+    ] = Rules()
+    board: Annotated[
+        BoardSpec,
+        BeforeValidator(_board),
+        Field(description="'classic', text like '5x5,holes=3,fish=1-5', or a table."),
+    ] = BoardSpec()
+
+
+class TournamentSettings(_Section):
+    """How the tournament is run."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.-]+$")] = "tournament"
+    format: Literal["knockout"] = "knockout"
+    games_at_once: Annotated[int, Field(ge=1, le=1_000)] = 8
+    seed: Annotated[
+        int | None,
+        Field(ge=0, lt=2**63, description="Decides all boards; drawn at the start if absent."),
+    ] = None
+
+
+class RecordSettings(_Section):
+    """Where the games are written down."""
+
+    folder: Annotated[
+        Path | None, Field(description="A record for each game goes here; none if absent.")
+    ] = None
+
+
+class Settings(BaseSettings):
+    """All settings of a server, by section."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="CROUPIER_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+    )
+
+    server: ServerSettings = ServerSettings()
+    lobby: LobbySettings = LobbySettings()
+    clocks: Clocks = Clocks()
+    limits: Limits = Limits()
+    game: GameSettings = GameSettings()
+    tournament: TournamentSettings = TournamentSettings()
+    records: RecordSettings = RecordSettings()
+
+    @model_validator(mode="after")
+    def _board_has_room(self) -> Settings:
+        players = min(self.lobby.max_players, MAX_PLAYERS)
+        try:
+            self.game.board.check_room(self.game.rules, players)
+        except InvalidBoard as problem:
+            raise ValueError(f"game.board: {problem}") from None
+        return self
+
+
+def load_settings(
+    path: Path | None = None, overrides: Mapping[str, Mapping[str, object]] | None = None
+) -> Settings:
+    """The settings from a TOML file, the environment and the command line's overrides.
+
+    Args:
+        overrides: by section and name; a value of None overrides nothing.
+
+    Raises:
+        UserError: the file can't be read, or a setting is unknown or can't be; names where.
+    """
+    file = {} if path is None else _read_toml(path)
+    given: dict[str, Any] = {
+        section: {name: value for name, value in values.items() if value is not None}
+        for section, values in (overrides or {}).items()
+    }
+
+    class Loaded(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the base's signature
+            file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return (
+                InitSettingsSource(settings_cls, given),
+                env_settings,
+                InitSettingsSource(settings_cls, file),
+            )
+
+    try:
+        return Loaded()
+    except SettingsError as problem:
+        raise UserError(f"environment: {problem}") from None
+    except ValidationError as problem:
+        raise UserError(_told(problem, path, file, given)) from None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise UserError(f"{path}: {problem.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise UserError(f"{path}: not TOML: {problem}") from None
+
+
+def _told(
+    problem: ValidationError,
+    path: Path | None,
+    file: Mapping[str, Any],
+    given: Mapping[str, Mapping[str, object]],
+) -> str:
+    """The first thing that is wrong: from which source, which setting, and what is allowed."""
+    first = problem.errors(include_url=False)[0]
+    at = [str(part) for part in first["loc"]]
+    reason = str(first["msg"]).removeprefix("Value error, ")
+    if not at:  # about several settings together
+        return f"{path or 'settings'}: {reason}"
+    source = "environment"
+    if _has(given, at):
+        source = "command line"
+    elif path is not None and _has(file, at):
+        source = str(path)
+    what = ".".join(at)
+    if first["type"] == "extra_forbidden":
+        return f"{source}: no setting {what}; there are {', '.join(_names(at[:-1]))}"
+    if reason.startswith(("board.", "rules.", "board ", "no ")) or "input" not in first:
+        return f"{source}: {reason}" if what in reason else f"{source}: {what}: {reason}"
+    value = first["input"]
+    shows = "" if isinstance(value, dict | BaseModel) else f", not {shown(value, 60)}"
+    return f"{source}: {what}: {reason}{shows}"
+
+
+def _has(source: Mapping[str, Any], at: Sequence[str]) -> bool:
+    value: object = source
+    for name in at:
+        if not is_object(value):
+            return True  # a part of a value that this source gave
+        if name not in value:
+            return False
+        value = value[name]
+    return bool(at)
+
+
+def _names(section: Sequence[str]) -> Sequence[str]:
+    fields = Settings.model_fields
+    if section and section[0] in fields:
+        annotation = fields[section[0]].annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            return list(annotation.model_fields)
+    return list(fields)

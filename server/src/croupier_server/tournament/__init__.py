@@ -1,0 +1,1 @@
+"""Tournaments: formats (pure: results in, pairings out), and the manager that plays them."""
