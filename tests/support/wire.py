@@ -116,9 +116,7 @@ def answers(method: str, message: object, *, after: int = 0) -> Habit:
     async def habit(wire: Wire, call: Call) -> bool:
         if call["method"] != method or len(wire.calls(method)) <= after:
             return False
-        await wire.send(
-            message.replace("ID", call["id"]) if isinstance(message, str) else message
-        )
+        await wire.send(message.replace("ID", call["id"]) if isinstance(message, str) else message)
         return True
 
     return habit

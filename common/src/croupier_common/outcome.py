@@ -52,10 +52,10 @@ class Outcome:
     def to_json(self) -> dict[str, Any]:
         """The outcome as JSON: the ranking as arrays of colours, fish and tiles by colour."""
         return {
-            "ranking": [list(group) for group in self.ranking],
-            "ejected": list(self.ejected),
-            "fish": dict(self.fish),
-            "tiles": dict(self.tiles),
+            "ranking": [[color.value for color in group] for group in self.ranking],
+            "ejected": [color.value for color in self.ejected],
+            "fish": {color.value: fish for color, fish in self.fish.items()},
+            "tiles": {color.value: tiles for color, tiles in self.tiles.items()},
         }
 
     @classmethod

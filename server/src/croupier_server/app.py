@@ -35,6 +35,10 @@ class App:
     Args:
         listening: told the port once players can connect.
         progress: told what happens in the tournament.
+
+    Attributes:
+        seed: the tournament's, drawn if the settings have none.
+        folder: where its records are, if anywhere.
     """
 
     def __init__(
@@ -50,6 +54,7 @@ class App:
         folder = settings.records.folder
         self._records = None if folder is None else RecordFolder(folder)
         seed = settings.tournament.seed
+        self.folder = None if self._records is None else self._records.path
         self.seed = secrets.randbits(62) if seed is None else seed
 
     async def run(self) -> TournamentResult:

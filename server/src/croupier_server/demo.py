@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import secrets
-import time
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +15,8 @@ from croupier_server.errors import UserError
 from croupier_server.options import configure_logs, game_options
 
 if TYPE_CHECKING:
-    from croupier_server.house import HousePlayer
+    from croupier_server.app import App
+    from croupier_server.house import House, HousePlayer
     from croupier_server.tournament.manager import Progress, TournamentResult
 
 __all__ = ["demo"]
@@ -31,6 +32,9 @@ _CAST: Final = (
     ("hal", "random"),
 )
 """Names and targets of the first eight; more players take the honest ones again."""
+
+_LOOK_S: Final = 0.1
+"""How often the players' processes are looked after until all have joined."""
 
 
 @click.command()
@@ -63,13 +67,12 @@ def demo(
     records that it wrote. Exit code: 0 if all went well and all records hold.
     """
     from croupier_server.app import App, Stopped, run
+    from croupier_server.house import House
     from croupier_server.report import standings
     from croupier_server.settings import load_settings
 
     configure_logs(verbose)
     seed = secrets.randbits(62) if seed is None else seed
-    if records is None:
-        records = Path("demo-records") / time.strftime("%Y-%m-%dT%H-%M-%S")
     if rules == "classic" and board is None:
         board = "classic"
     move_ms = round(move_time * 1000)
@@ -87,18 +90,31 @@ def demo(
             "clocks": {"place_ms": move_ms, "move_ms": move_ms},
             "game": {"rules": rules, "board": board or "5x5,holes=2,fish=1-5"},
             "tournament": {"name": "demo", "seed": seed, "games_at_once": games_at_once},
-            "records": {"folder": records},
+            "records": {"folder": records or Path("demo-records")},
         },
     )
-    cast = _cast(players, seed)
-    with _house(cast, records / "logs") as start, _screen(seed) as tell:
-        try:
-            result = run(App(settings, listening=start, progress=tell).run())
-        except Stopped as stopped:
-            click.echo(f"stopped by {stopped}; see {records}", err=True)
-            return 128 + stopped.signum
+    has_begun = False
+
+    def progress(news: Progress) -> None:
+        nonlocal has_begun
+        has_begun = True
+        tell(news)
+
+    with _screen(seed) as tell:
+        app = App(
+            settings,
+            listening=lambda port: house.start(f"ws://127.0.0.1:{port}"),
+            progress=progress,
+        )
+        assert app.folder is not None
+        with House(_cast(players, seed), app.folder / "logs") as house:
+            try:
+                result = run(_attended(app, house, lambda: has_begun))
+            except Stopped as stopped:
+                click.echo(f"stopped by {stopped}; see {app.folder}", err=True)
+                return 128 + stopped.signum
     click.echo("\n".join(standings(result)))
-    return _check(result, records)
+    return _check(result, app.folder)
 
 
 def _cast(players: int, seed: int) -> Sequence[HousePlayer]:
@@ -121,17 +137,18 @@ def _cast(players: int, seed: int) -> Sequence[HousePlayer]:
     return cast
 
 
-@contextlib.contextmanager
-def _house(cast: Sequence[HousePlayer], logs: Path) -> Generator[Callable[[int], None]]:
-    """Gives what starts the players once the port is known; ends them on the way out."""
-    from croupier_server.house import running
-
-    with contextlib.ExitStack() as stack:
-
-        def start(port: int) -> None:
-            stack.enter_context(running(cast, f"ws://127.0.0.1:{port}", logs))
-
-        yield start
+async def _attended(app: App, house: House, has_begun: Callable[[], bool]) -> TournamentResult:
+    """Run the server, and give up if a player ends before the tournament begins."""
+    running = asyncio.create_task(app.run(), name="server")
+    try:
+        while not running.done():
+            await asyncio.wait({running}, timeout=_LOOK_S)
+            if not has_begun():
+                house.check()
+        return await running
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
 
 
 @contextlib.contextmanager

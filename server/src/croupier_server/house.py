@@ -5,16 +5,16 @@ They are programs of croupier_client, started by name; nothing of it is imported
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from croupier_server.errors import UserError
 
-__all__ = ["HousePlayer", "running"]
+__all__ = ["House", "HousePlayer"]
 
 _PATIENCE_S = 3.0
 
@@ -28,42 +28,59 @@ class HousePlayer:
     age: int | None = None
 
 
-@contextlib.contextmanager
-def running(
-    players: Sequence[HousePlayer], url: str, logs: Path | None
-) -> Generator[Sequence[subprocess.Popen[bytes]]]:
-    """House players that are connecting to a server; when this is left, none of them runs on.
+class House:
+    """House players that are started together; on leaving it as a context, none of them runs on.
 
     Args:
-        logs: a folder for what each of them prints, by name; None to lose it.
-
-    Raises:
-        UserError: one can't be started.
+        logs: a folder for what each of them prints, by name.
     """
-    processes: list[subprocess.Popen[bytes]] = []
-    try:
-        for player in players:  # one by one, so that those before a failure are ended
-            processes.append(_start(player, url, logs))  # noqa: PERF401
-        yield processes
-    finally:
-        _end(processes)
+
+    def __init__(self, players: Sequence[HousePlayer], logs: Path) -> None:
+        self._players = players
+        self._logs = logs
+        self._processes: list[tuple[HousePlayer, subprocess.Popen[bytes]]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _end([process for _, process in self._processes])
+
+    def start(self, url: str) -> None:
+        """Start them; each connects by itself.
+
+        Raises:
+            UserError: one can't be started.
+        """
+        self._logs.mkdir(parents=True, exist_ok=True)
+        for player in self._players:
+            self._processes.append((player, _start(player, url, self._logs)))
+
+    def check(self) -> None:
+        """Check that none has ended too soon.
+
+        Raises:
+            UserError: one has, with where it says why.
+        """
+        for player, process in self._processes:
+            if process.poll() is not None:
+                raise UserError(
+                    f"house player {player.name} ({player.target}) ended with exit code "
+                    f"{process.returncode} before the start; see {_log(player, self._logs)}"
+                )
 
 
-def _start(player: HousePlayer, url: str, logs: Path | None) -> subprocess.Popen[bytes]:
+def _log(player: HousePlayer, logs: Path) -> Path:
+    return logs / f"{player.name}.log"
+
+
+def _start(player: HousePlayer, url: str, logs: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "croupier_client", "join", url, player.target]
     command += ["--name", player.name]
     if player.age is not None:
         command += ["--age", str(player.age)]
     try:
-        if logs is None:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-        logs.mkdir(parents=True, exist_ok=True)
-        with (logs / f"{player.name}.log").open("wb") as log:
+        with _log(player, logs).open("wb") as log:
             return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
             )

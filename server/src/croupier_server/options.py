@@ -29,7 +29,7 @@ def game_options(command: F) -> F:
                 "--records",
                 type=click.Path(path_type=Path, file_okay=False),
                 metavar="DIR",
-                help="Write a record of each game there.",
+                help="Write a record of each game into a numbered folder there.",
             ),
             click.option(
                 "--verbose", "-v", is_flag=True, help="Log everything on stderr, not only warnings."

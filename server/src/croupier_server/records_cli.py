@@ -12,6 +12,8 @@ import click
 from croupier_server.errors import UserError
 
 if TYPE_CHECKING:
+    from croupier_common.events import Event
+    from croupier_common.outcome import Color
     from croupier_common.record import Record
 
 __all__ = ["show", "verify"]
@@ -68,8 +70,8 @@ def _same(one: Path, other: Path) -> int:
 
     pairs = {"": (one, other)}
     if one.is_dir() and other.is_dir():
-        ours = {file.name: file for file in _files(one)}
-        theirs = {file.name: file for file in _files(other)}
+        ours = {str(file.relative_to(one)): file for file in _files(one)}
+        theirs = {str(file.relative_to(other)): file for file in _files(other)}
         for name in sorted(ours.keys() ^ theirs.keys()):
             click.echo(f"{name}: only in {one if name in ours else other}")
         if ours.keys() != theirs.keys():
@@ -123,14 +125,21 @@ def _pages(file: Path, color: bool) -> Iterator[str]:
     for game, events in walk(record):
         assert game.state is not None
         title = f"game {game.id}, after event {len(game.events)}"
-        words = [_words(numbered.event.to_json()) for numbered in events]
+        words = [_words(numbered.event, names) for numbered in events]
         yield "\n".join([title, *words, render(game.state, color=color, names=names)])
 
 
-def _words(event: Mapping[str, object]) -> str:
-    """An event as a line: ``move: color red, from [0, 1], to [2, 1], fish 3``."""
-    rest = ", ".join(f"{name} {value}" for name, value in event.items() if name != "kind")
-    return f"  {event['kind']}: {rest}"
+def _words(event: Event, names: Mapping[Color, str]) -> str:
+    """An event as a line: ``move: red, from [0, 1], to [2, 1], fish 3``."""
+    from croupier_common.events import Ended
+
+    if isinstance(event, Ended):
+        ranking = event.outcome.ranking
+        groups = (" = ".join(names[color] for color in group) for group in ranking)
+        return f"  end: {' > '.join(groups) or 'all ejected'}"
+    told = event.to_json()
+    rest = (f"{name} {value}" for name, value in told.items() if name not in {"kind", "color"})
+    return "  " + ", ".join([f"{told['kind']}: {told.get('color', 'ice')}", *rest])
 
 
 def _read(file: Path) -> Record:
@@ -143,7 +152,7 @@ def _read(file: Path) -> Record:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    files = sorted(path.glob("*.jsonl"))
+    files = sorted(path.rglob("*.jsonl"))
     if not files:
         raise UserError(f"{path}: no records (*.jsonl) in this folder")
     return files

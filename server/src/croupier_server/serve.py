@@ -85,7 +85,7 @@ def serve(
         click.echo(f"stopped by {stopped}; unfinished games are marked as interrupted", err=True)
         return 128 + stopped.signum
     click.echo("\n".join(standings(result)))
-    click.echo(f"seed {result.seed}")
+    click.echo(f"seed {result.seed}" + (f", records in {app.folder}" if app.folder else ""))
     return 0
 
 

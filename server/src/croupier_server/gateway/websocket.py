@@ -16,31 +16,26 @@ from websockets.http11 import Request, Response
 
 from croupier_common.messages import (
     PROTOCOL,
-    ErrorBody,
     ErrorCode,
     Joined,
     JoinParams,
     JoinResult,
     Refusal,
+    RefusalBody,
     Rejected,
     ServerCall,
     ServerNotification,
 )
-from croupier_common.session import Answered, JoinAsked, Misbehaved, Session
+from croupier_common.session import Answered, CloseCode, JoinAsked, Misbehaved, Session
 from croupier_common.verdict import Fault, Verdict
 from croupier_server import __version__
 from croupier_server.errors import Refused, UserError
 from croupier_server.seats import Answer, NoAnswer, Seat
 from croupier_server.settings import Settings
 
-__all__ = ["CLOSE_DISMISSED", "CLOSE_REFUSED", "WebSocketGateway", "WebSocketSeat"]
+__all__ = ["WebSocketGateway", "WebSocketSeat"]
 
 log = structlog.get_logger(__name__)
-
-CLOSE_DISMISSED: Final = 4000
-"""Close code of a player that was ejected; the reason is its verdict."""
-CLOSE_REFUSED: Final = 4001
-"""Close code of a connection that did not join; the error was sent before."""
 
 _SECOND_LOOK_S: Final = 0.002
 """After a timer fired, how long the loop gets to read what already lies in the socket."""
@@ -102,7 +97,9 @@ class WebSocketSeat:
     def dismiss(self, fault: Fault | None) -> None:
         """See :meth:`croupier_server.seats.Seat.dismiss`."""
         if self._closing is None:
-            code, reason = (1000, "") if fault is None else (CLOSE_DISMISSED, fault.verdict.value)
+            code, reason = CloseCode.DONE, ""
+            if fault is not None:
+                code, reason = CloseCode.EJECTED, fault.verdict.value
             self._closing = self._loop.create_task(
                 self._connection.close(code, reason), name=f"close {self.name}"
             )
@@ -244,7 +241,7 @@ class WebSocketGateway:
         """Stop listening and close what is open; may be called twice, or before the start."""
         if self._server is None:
             return
-        self._server.close(code=1001, reason="the server stops")
+        self._server.close(code=CloseCode.STOPPING, reason="the server stops")
         await self._server.wait_closed()
 
     def _process_request(self, connection: ServerConnection, request: Request) -> Response | None:
@@ -313,19 +310,19 @@ class WebSocketGateway:
     @staticmethod
     async def _refuse(connection: ServerConnection, rejected: Rejected) -> None:
         log.info("join refused", reason=str(rejected), code=rejected.code)
-        error = ErrorBody(code=rejected.code, message=str(rejected), data=rejected.data)
+        error = RefusalBody(code=rejected.code, message=str(rejected), data=rejected.data)
         refusal = Refusal(id=rejected.id, error=error)
         with suppress(ConnectionClosed):
             await connection.send(refusal.model_dump_json())
-            await connection.close(CLOSE_REFUSED, "join refused")
+            await connection.close(CloseCode.REFUSED, "join refused")
 
 
 def _why_closed(closed: ConnectionClosed) -> NoAnswer:
     """What a closed connection says of the player, by the close code that we sent, if any."""
     sent = None if closed.rcvd_then_sent else closed.sent
-    if sent is not None and sent.code == 1009:
+    if sent is not None and sent.code == CloseCode.TOO_LARGE:
         return NoAnswer(Verdict.OVERSIZE, f"a message over the limit: {sent.reason}")
-    if sent is not None and sent.code in {1002, 1007}:
+    if sent is not None and sent.code in {CloseCode.NOT_WEBSOCKET, CloseCode.NOT_UNICODE}:
         return NoAnswer(Verdict.MALFORMED, f"not WebSocket, or not UTF-8: {sent.reason}")
     if closed.rcvd is not None:
         detail = f"the connection was closed by the player (code {closed.rcvd.code})"

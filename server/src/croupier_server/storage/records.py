@@ -45,27 +45,27 @@ class NoRecords:
 
 
 class RecordFolder:
-    """A folder with a record for each game, named by its id.
+    """A tournament's own folder, with a record for each game, named by its id.
+
+    The folders of one place are numbered from 1, so that no run touches what another has left.
 
     Raises:
-        UserError: the folder can't be made, or holds games already.
+        UserError: the folder can't be made.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, place: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            place.mkdir(parents=True, exist_ok=True)
+            self.path = _next_folder(place)
         except OSError as problem:
-            raise UserError(f"{folder}: {problem.strerror}") from None
-        if any(folder.glob("*.jsonl")):
-            raise UserError(f"{folder}: has records already; give another folder, or empty it")
+            raise UserError(f"{place}: {problem.strerror}") from None
 
     @contextmanager
     def open(self, table: Table, seed: int, spec: BoardSpec) -> Generator[EventSink]:
         """See :class:`GameStore`. A game that was interrupted is kept under another name."""
-        path = self._folder / f"{table.game}.jsonl"
+        path = self.path / f"{table.game}.jsonl"
         if path.exists():
-            path.rename(self._folder / f"{table.game}.interrupted.jsonl")
+            path.rename(self.path / f"{table.game}.interrupted.jsonl")
         header = Header(
             game=table.game,
             board=table.board,
@@ -90,9 +90,23 @@ class RecordFolder:
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Write the tournament's result beside its games, whole or not at all."""
-        written = self._folder / "tournament.json.new"
+        written = self.path / f"{RESULT_FILE}.new"
         written.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-        written.replace(self._folder / RESULT_FILE)
+        written.replace(self.path / RESULT_FILE)
+
+
+def _next_folder(place: Path) -> Path:
+    """A new folder with the number after the last one; two programs never get the same."""
+    numbers = [int(path.name) for path in place.iterdir() if path.name.isdecimal()]
+    number = max(numbers, default=0)
+    while True:
+        number += 1
+        folder = place / str(number)
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
 
 
 class _FileSink:
