@@ -5,14 +5,16 @@ import os
 import pytest
 import pytest_asyncio
 
+from croupier_server.options import configure_logs
 from support import needs
 
 pytest_plugins = ["pytester", "support.tasks"]
 
 
 def pytest_configure() -> None:
-    """Refuse a mistyped CROUPIER_REQUIRE before anything runs."""
+    """Refuse a mistyped CROUPIER_REQUIRE before anything runs; log as the server does."""
     needs.demanded_needs(os.environ.get(needs.VARIABLE, ""))
+    configure_logs(verbose=False)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.request import urlopen
@@ -22,7 +22,7 @@ from support.wire import Script, quick_settings
 @asynccontextmanager
 async def serving(
     settings: Settings,
-) -> AsyncIterator[tuple[int, asyncio.Task[TournamentResult]]]:
+) -> AsyncGenerator[tuple[int, asyncio.Task[TournamentResult]]]:
     """A server that is waiting for players, and its task."""
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(App(settings, listening=port.set_result).run())

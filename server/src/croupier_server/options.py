@@ -54,7 +54,11 @@ def configure_logs(verbose: bool) -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(),
+                # a plain traceback: richer ones show local variables, and tokens among them
+                exception_formatter=structlog.dev.plain_traceback,
+            ),
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import click
 
@@ -70,7 +71,14 @@ def _run(name: str) -> None:
     from croupier_server.errors import UserError
 
     try:
-        answer = HARNESSES[name](json_value(click.get_binary_stream("stdin").read()))
+        answer = HARNESSES[name](json_value(_stdin()))
     except (FishError, UserError) as problem:
         raise UserError(f"course {name}: {problem}") from None
+    except OSError as problem:  # it may be open for writing only
+        raise UserError(f"course {name}: stdin can't be read: {problem.strerror}") from None
     click.echo(json.dumps(answer))
+
+
+def _stdin() -> bytes:
+    """All that stdin has; nothing where it is closed, for which Python has None."""
+    return sys.stdin.buffer.read() if sys.stdin is not None else b""

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from croupier_common.board import Board
 from croupier_common.grid import Grid, Position
-from croupier_common.kernel import Kernel
 from croupier_common.notation import check_penguins
 from croupier_common.strategies.minimax import best_move
 from croupier_server.course import codec
