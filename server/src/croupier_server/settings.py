@@ -58,8 +58,12 @@ class ServerSettings(_Section):
 class LobbySettings(_Section):
     """Who may sign up, and how long the lobby waits."""
 
-    min_players: Annotated[int, Field(ge=MIN_PLAYERS, le=MAX_ENTRANTS)] = MIN_PLAYERS
-    max_players: Annotated[int, Field(ge=MIN_PLAYERS, le=MAX_ENTRANTS)] = 64
+    min_players: Annotated[
+        int, Field(ge=MIN_PLAYERS, le=MAX_ENTRANTS, description="Start with no fewer.")
+    ] = MIN_PLAYERS
+    max_players: Annotated[
+        int, Field(ge=MIN_PLAYERS, le=MAX_ENTRANTS, description="Start at once with so many.")
+    ] = 64
     wait_ms: Annotated[
         Millis, Field(description="How long to wait for more, from the first sign-up on.")
     ] = 30_000
@@ -112,7 +116,9 @@ class Limits(_Section):
     max_unread: Annotated[
         int, Field(ge=65_536, description="What a player may leave unread, in bytes.")
     ] = 1_048_576
-    max_connections: Annotated[int, Field(ge=2, le=100_000)] = 10_000
+    max_connections: Annotated[
+        int, Field(ge=2, le=100_000, description="Connections at a time; more get HTTP 503.")
+    ] = 10_000
 
 
 def _rules(value: object) -> Rules:
@@ -131,24 +137,37 @@ class GameSettings(_Section):
     rules: Annotated[
         Rules,
         BeforeValidator(_rules),
-        Field(description="'fish', 'classic', or a table of options."),
+        Field(description="'fish', 'classic', or a table of options.", examples=["fish"]),
     ] = Rules()
     board: Annotated[
         BoardSpec,
         BeforeValidator(_board),
-        Field(description="'classic', text like '5x5,holes=3,fish=1-5', or a table."),
+        Field(
+            description="'classic', text like '5x5,holes=3,fish=1-5', or a table.",
+            examples=["5x5,fish=2"],
+        ),
     ] = BoardSpec()
 
 
 class TournamentSettings(_Section):
     """How the tournament is run."""
 
-    name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.-]+$")] = "tournament"
-    format: Literal["knockout"] = "knockout"
-    games_at_once: Annotated[int, Field(ge=1, le=1_000)] = 8
+    name: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=64,
+            pattern=r"^[\w.-]+$",
+            description="Its name, of letters, digits, '_', '.' and '-'.",
+        ),
+    ] = "tournament"
+    format: Annotated[Literal["knockout"], Field(description="How it is played.")] = "knockout"
+    games_at_once: Annotated[
+        int, Field(ge=1, le=1_000, description="How many games are played at a time.")
+    ] = 8
     seed: Annotated[
         int | None,
-        Field(ge=0, lt=2**63, description="Decides all boards; drawn at the start if absent."),
+        Field(ge=0, le=2**63 - 1, description="Decides all boards; drawn at the start if absent."),
     ] = None
 
 
