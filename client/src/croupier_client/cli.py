@@ -10,9 +10,9 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
@@ -23,6 +23,10 @@ __all__ = ["main", "penguin"]
 
 EJECTED: Final = 3
 INTERRUPTED: Final = 130
+
+_TICK_S: Final = 0.2
+
+T = TypeVar("T")
 
 TARGET_HELP: Final = """
 TARGET is module:Class, path/to/file.py (or path/to/file.py:Class), or a house player: first,
@@ -38,7 +42,7 @@ def penguin() -> None:
     """Write a player of Fish, try it, and take it to a tournament."""
 
 
-@penguin.command()
+@penguin.command(short_help="Write a first player.")
 @click.argument("folder", type=click.Path(path_type=Path))
 def new(folder: Path) -> None:
     """Write a small commented player, which runs as it is, into FOLDER."""
@@ -49,7 +53,7 @@ def new(folder: Path) -> None:
     click.echo(f"Try it:  penguin play {folder / 'my_player.py'} --against greedy,random")
 
 
-@penguin.command(epilog=TARGET_HELP)
+@penguin.command(epilog=TARGET_HELP, short_help="Play it here, without a network.")
 @click.argument("target")
 @click.option(
     "--against",
@@ -117,7 +121,7 @@ def play(
     sys.exit(EJECTED if display.ejections(match.entrants[0].name) else 0)
 
 
-@penguin.command(epilog=TARGET_HELP)
+@penguin.command(epilog=TARGET_HELP, short_help="Take it to a tournament.")
 @click.argument("url")
 @click.argument("target")
 @click.option("--name", required=True, help="The player's name, up to 32 characters.")
@@ -180,9 +184,28 @@ def join(
         retry_s=retry,
     )
     client = Client(check_url(url), load(target), options, tell=click.echo, warn=warn)
-    ending = asyncio.run(client.run())
+    ending = asyncio.run(_awake(client.run()))
     click.echo(ending.text, err=ending.exit_code != 0)
     sys.exit(ending.exit_code)
+
+
+async def _awake(visit: Coroutine[Any, Any, T]) -> T:
+    """A visit that Ctrl-C ends at once.
+
+    Python's own handler runs only when the main thread runs Python again. A loop that has just
+    begun to wait for the network would sleep through the signal, and Windows has no other way.
+    """
+    import asyncio
+
+    async def tick() -> None:
+        while True:  # noqa: ASYNC110 - nothing is waited for
+            await asyncio.sleep(_TICK_S)
+
+    ticking = asyncio.create_task(tick())
+    try:
+        return await visit
+    finally:
+        ticking.cancel()
 
 
 def warn(text: str) -> None:
@@ -197,8 +220,13 @@ def _unicode() -> bool:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run ``penguin``; all that is wrong from outside is one line and an exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a Windows console's code page can't have it all
-            stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="replace")
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(
+                # A Windows console's own code page lacks most of what we say.
+                encoding="utf-8" if os.name == "nt" else None,
+                errors="replace",
+                line_buffering=True,  # what a player prints shows up in a log at once
+            )
     sys.exit(_run(arguments))
 
 

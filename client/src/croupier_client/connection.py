@@ -36,13 +36,11 @@ from croupier_common.messages import (
 )
 from croupier_common.outcome import Color
 from croupier_common.render import printable
+from croupier_common.session import CloseCode
 
 __all__ = ["Client"]
 
 JOIN_ID: Final = "join"
-EJECTED_CODE: Final = 4000
-"""The code with which a server closes an ejected player's connection."""
-
 _JOIN_S: Final = 30.0
 _LEAVE_S: Final = 10.0
 _HOOKS_S: Final = 1.0
@@ -76,7 +74,7 @@ class Client:
         self._params = options.params()
         self._tell = tell
         self._warn = warn
-        self._team = Team(target, warn)
+        self._team = Team(target, warn, options.max_games)
         self._socket: ClientConnection | None = None
         self._joined: JoinResult | None = None
         self._group: asyncio.TaskGroup | None = None
@@ -127,7 +125,7 @@ class Client:
 
     async def _join(self, socket: ClientConnection) -> Ending | None:
         """Join; how it ended if the server would not have it."""
-        join = Join(id=JOIN_ID, params=self._params)
+        join = Join(jsonrpc="2.0", id=JOIN_ID, params=self._params)
         answer: object = None
         try:
             await socket.send(join.model_dump_json(exclude_none=True))
@@ -157,7 +155,7 @@ class Client:
                 self._receive(await socket.recv(), time.monotonic())
 
     def _ending(self, socket: ClientConnection) -> Ending:
-        out, sent_away = self._ejection, socket.close_code == EJECTED_CODE
+        out, sent_away = self._ejection, socket.close_code == CloseCode.EJECTED
         if self._end is not None:
             return ended(self._end)
         if out is not None and (sent_away or out.game is None):

@@ -41,6 +41,7 @@ class Show:
         self._style = style
         self._detail = detail
         self._echo = echo
+        self._game: Game | None = None
         self._plies = 0
         self._games = 0
         self._won: Counter[str] = Counter()
@@ -52,7 +53,8 @@ class Show:
         """Show what just happened in a game."""
         if self._detail == "results":
             return
-        if len(game.events) == len(events):
+        if game is not self._game:
+            self._game = game
             self._begin(game)
         for told in events:
             number = ""

@@ -54,10 +54,12 @@ class Team:
     Args:
         target: the kind of player.
         warn: takes what their author should know.
+        max_games: how many games go on at once, at most.
     """
 
-    def __init__(self, target: Target, warn: Warn) -> None:
+    def __init__(self, target: Target, warn: Warn, max_games: int = 1) -> None:
         self._target = target
+        self._max_games = max_games
         self._caller = Caller(target.name, warn)
         self._lanes: list[Lane] = []
         self._tables: dict[str, _Table] = {}
@@ -176,7 +178,11 @@ class Team:
                     await self._tell(lane, "game_end", lambda player: player.game_end(outcome))
             case EjectionMessage():
                 ejection = Ejection(**message.params.model_dump())
-                lane = self._lanes[0] if ejection.game is None else self._leave(ejection.game)
+                lane = (
+                    next(iter(self._lanes), None)
+                    if ejection.game is None
+                    else self._leave(ejection.game)
+                )
                 self._retire(lane)
                 await self._tell(lane, "ejected", lambda player: player.ejected(ejection))
 
@@ -195,6 +201,9 @@ class Team:
         """The lane in which a game is played, or a free one, or a new one."""
         lane = next((lane for lane in self._lanes if lane.game == game), None)
         lane = lane or next((lane for lane in self._lanes if lane.game is None), None)
+        if lane is None and len(self._lanes) >= self._max_games:
+            # More games than agreed on: the oldest has ended, and we were not told.
+            lane = self._leave(next(iter(self._tables)))
         lane = lane or self._new_lane()
         lane.game = game
         return lane

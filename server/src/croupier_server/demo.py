@@ -101,11 +101,11 @@ def demo(
         tell(news)
 
     with _screen(seed) as tell:
-        app = App(
-            settings,
-            listening=lambda port: house.start(f"ws://127.0.0.1:{port}"),
-            progress=progress,
-        )
+
+        def listening(port: int) -> None:
+            house.start(f"ws://127.0.0.1:{port}")
+
+        app = App(settings, listening=listening, progress=progress)
         assert app.folder is not None
         with House(_cast(players, seed), app.folder / "logs") as house:
             try:

@@ -130,16 +130,15 @@ def _pages(file: Path, color: bool) -> Iterator[str]:
 
 
 def _words(event: Event, names: Mapping[Color, str]) -> str:
-    """An event as a line: ``move: red, from [0, 1], to [2, 1], fish 3``."""
+    """An event as a line: ``red    [0,1] -> [2,1]  +3``."""
     from croupier_common.events import Ended
+    from croupier_common.render import event_line
 
     if isinstance(event, Ended):
         ranking = event.outcome.ranking
         groups = (" = ".join(names[color] for color in group) for group in ranking)
-        return f"  end: {' > '.join(groups) or 'all ejected'}"
-    told = event.to_json()
-    rest = (f"{name} {value}" for name, value in told.items() if name not in {"kind", "color"})
-    return "  " + ", ".join([f"{told['kind']}: {told.get('color', 'ice')}", *rest])
+        return f"  the end: {' > '.join(groups) or 'all ejected'}"
+    return f"  {event_line(event)}"
 
 
 def _read(file: Path) -> Record:

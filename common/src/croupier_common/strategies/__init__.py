@@ -5,9 +5,9 @@ A strategy is made from a spec, ``NAME`` or ``NAME:ARGUMENT``::
     strategy = make("minimax:3")
     action = strategy.choose(state)
 
-Every module in this folder whose name has no underscore before it is a strategy of that name, and
-nothing else needs to know of it. It defines ``FORM``, what a spec of it looks like, and ``make(setup)``, which gives a
-:class:`Strategy`. It is imported when it is asked for.
+Every module in this folder, but for those with an underscore before their name, is the strategy
+of that name, and nothing else needs to know of it. It is imported when it is asked for. It has
+``FORM``, what its specs look like, and ``make(setup)``, which gives a :class:`Strategy`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from croupier_common.actions import Action
 from croupier_common.errors import InvalidState, InvalidStrategy
 from croupier_common.state import State
 
-__all__ = ["Setup", "Strategy", "forms", "make", "names", "no_argument"]
+__all__ = ["Setup", "Strategy", "forms", "make", "names", "no_argument", "nothing_to_choose"]
 
 
 class Strategy(Protocol):
