@@ -100,7 +100,7 @@ class BoardSpec:
         for hole in self.holes:
             if hole not in grid:
                 raise InvalidBoard(
-                    f"board.holes has [{hole[0]},{hole[1]}], outside the board of {self.rows} "
+                    f"board.holes has {hole!s}, outside the board of {self.rows} "
                     f"rows and {self.columns} columns"
                 )
             given.add(grid.tile(hole))

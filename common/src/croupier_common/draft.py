@@ -120,7 +120,7 @@ class Draft:
     def eject(self, seat: int, verdict: Verdict) -> None:
         """A player is out, whoever's turn it is."""
         self._eject(seat, verdict)
-        self._settle(seat + 1 if seat == self.seat else self.seat)
+        self._settle(self.seat)  # whoever has no penguins is passed over
 
     def settle(self) -> None:
         """Find who acts, for a state that was loaded and not reached by play."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from croupier_common.grid import Position
+from croupier_common.jsontypes import is_array, shown
 from croupier_common.outcome import Color, Outcome
 from croupier_common.verdict import Phase, Verdict
 
@@ -63,7 +64,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A player had no move and was passed over; no ply."""
+    """A player had no move and was passed over."""
 
     kind: ClassVar[str] = "skip"
     color: Color
@@ -167,21 +168,20 @@ def event_from_json(value: Mapping[str, Any]) -> Event | None:
     """
     kind = value["kind"]
     if kind == "place":
-        return Placed(Color(value["color"]), Position(*value["at"]))
+        return Placed(Color(value["color"]), _position(value["at"]))
     if kind == "move":
         return Moved(
             Color(value["color"]),
-            Position(*value["from"]),
-            Position(*value["to"]),
+            _position(value["from"]),
+            _position(value["to"]),
             value["fish"],
         )
     if kind == "skip":
         return Skipped(Color(value["color"]))
     if kind == "lift":
-        at = tuple(Position(*position) for position in value["at"])
-        return Lifted(Color(value["color"]), at, value["fish"])
+        return Lifted(Color(value["color"]), _positions(value["at"]), value["fish"])
     if kind == "sink":
-        return Sunk(tuple(Position(*position) for position in value["at"]))
+        return Sunk(_positions(value["at"]))
     if kind == "credit":
         return Credited(Color(value["color"]), value["tiles"], value["fish"])
     if kind == "eject":
@@ -189,3 +189,16 @@ def event_from_json(value: Mapping[str, Any]) -> Event | None:
     if kind == "end":
         return Ended(Outcome.from_json(value["outcome"]))
     return None
+
+
+def _position(value: object) -> Position:
+    position = Position.from_json(value)
+    if position is None:
+        raise ValueError(f"{shown(value, 40)} is not [row, column]")
+    return position
+
+
+def _positions(value: object) -> tuple[Position, ...]:
+    if not is_array(value):
+        raise ValueError(f"{shown(value, 40)} is not an array of positions")
+    return tuple(_position(one) for one in value)

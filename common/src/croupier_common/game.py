@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from croupier_common.actions import (
     Action,
@@ -31,6 +32,8 @@ from croupier_common.state import Stage, State
 from croupier_common.verdict import Fault, Phase, Verdict
 
 __all__ = ["Game", "NumberedEvent", "Request"]
+
+_ACTIONS: Final = (Placed, Moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +193,7 @@ class Game:
         numbered = tuple(NumberedEvent(first + at, event) for at, event in enumerate(events))
         self.events.extend(numbered)
         for event in events:
-            if isinstance(event, Placed | Moved):
+            if isinstance(event, _ACTIONS):
                 self._seen[event.color] = first  # its own action is news to the others only
             elif isinstance(event, Ejected) and event.color not in self.faults:
                 self.faults[event.color] = Fault(

@@ -9,6 +9,7 @@ plain JSON objects on the wire, typed here and read by :mod:`croupier_common.not
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import Annotated, Any, ClassVar, Final, Literal, NotRequired
 
 from pydantic import (
@@ -41,6 +42,7 @@ __all__ = [
     "MoveRequest",
     "PlaceRequest",
     "Refusal",
+    "RefusalBody",
     "Rejected",
     "Reply",
     "ServerCall",
@@ -58,9 +60,15 @@ PROTOCOL: Final = 1
 MAX_MESSAGE: Final = 65_536
 """The largest message from a player, in bytes."""
 
-Colour = Literal["red", "white", "brown", "black"]
-Spot = Annotated[list[int], Field(min_length=2, max_length=2)]
+Colour = Annotated[Literal["red", "white", "brown", "black"], Field(title="colour")]
 Count = Annotated[int, Field(ge=0)]
+Spot = Annotated[list[int], Field(min_length=2, max_length=2, title="position")]
+Rows = Annotated[list[list[Count]], Field(title="board")]
+Budget = Annotated[
+    Count, Field(description="How long the answer may take, without the latency allowance.")
+]
+GameId = Annotated[str, Field(description="The game's id: round.table in a knock-out.")]
+You = Annotated[Colour, Field(description="The player's own colour in this game.")]
 
 
 class _FromPlayer(BaseModel):
@@ -81,57 +89,71 @@ class JoinParams(_FromPlayer):
     name: Annotated[
         str,
         StringConstraints(min_length=1, max_length=32),
-        Field(description="Its name, 1 to 32 printable characters."),
+        Field(description="Its name: printable characters, no space at either end."),
     ]
     age: Annotated[
         int | None,
-        Field(ge=0, le=1_000_000, description="Its age, which decides turns where the lobby asks."),
+        Field(
+            ge=0,
+            le=1_000_000,
+            description="Its age. It decides the order of turns where the operator lets it.",
+        ),
     ] = None
     room: Annotated[
-        str | None, Field(max_length=64, description="Where to play; the tournament if absent.")
+        str | None,
+        Field(max_length=64, description="Where to play; leave it out to join the tournament."),
     ] = None
     token: Annotated[
-        str | None, Field(max_length=256, description="Its entrant's token, where a roster asks.")
+        str | None,
+        Field(max_length=256, description="The entrant's token, where the operator gave one."),
     ] = None
     session: Annotated[
         str | None, Field(max_length=256, description="The session to take up again.")
     ] = None
     last_event: Annotated[
-        dict[str, int] | None,
-        Field(max_length=64, description="By game, the last event seen, with `session`."),
+        dict[str, Count] | None,
+        Field(
+            max_length=64,
+            description="With `session`: by game, the number of the last event seen.",
+        ),
     ] = None
     max_games: Annotated[
-        int, Field(ge=1, le=64, description="How many games it can play at once.")
+        int, Field(ge=1, le=64, description="How many games the player can play at once.")
     ] = 1
     legal_actions: Annotated[
-        bool, Field(description="Whether requests are to list the legal actions.")
+        bool, Field(description="Whether requests list all legal actions.")
     ] = False
     events: Annotated[
-        bool, Field(description="Whether to be told every event at once, beside the requests.")
+        bool,
+        Field(description="Whether every event is told at once too, in `events` notifications."),
     ] = False
 
 
 class Join(_FromPlayer):
     """The request that opens a connection."""
 
-    jsonrpc: Literal["2.0"] = "2.0"
+    jsonrpc: Literal["2.0"]
     id: str | int
     method: Literal["join"] = "join"
     params: JoinParams
 
 
 class ErrorBody(_FromPlayer):
-    """A JSON-RPC error."""
+    """The JSON-RPC error with which a player answers a request."""
 
-    code: int
-    message: Annotated[str, StringConstraints(max_length=10_000)]
-    data: Any = None
+    code: Annotated[int, Field(description="Any whole number.")]
+    message: Annotated[
+        str,
+        StringConstraints(max_length=10_000),
+        Field(description="What went wrong; it is shown to the player's author."),
+    ]
+    data: Annotated[Any, Field(description="Anything more; it is not used.")] = None
 
 
 class Reply(_FromPlayer):
     """A player's answer to a request: a result or an error, never both."""
 
-    jsonrpc: Literal["2.0"] = "2.0"
+    jsonrpc: Literal["2.0"]
     id: str
     result: Any = None
     error: ErrorBody | None = None
@@ -148,13 +170,15 @@ class Reply(_FromPlayer):
 class JoinResult(_FromServer):
     """What the server tells a player that has joined."""
 
-    protocol: int
+    protocol: Annotated[int, Field(description="The version that is spoken: the one asked for.")]
     server: Annotated[str, Field(description="The server's name and version.")]
     session: Annotated[str, Field(description="The token to take up this session again with.")]
     name: Annotated[str, Field(description="The player's name as others see it.")]
-    max_message: Annotated[int, Field(description="The largest message from a player, in bytes.")]
+    max_message: Annotated[
+        Count, Field(description="The largest message that a player may send, in bytes.")
+    ]
     budgets_ms: Annotated[
-        dict[str, int], Field(description="The time for an answer, by method of the request.")
+        dict[str, Count], Field(description="By the method of a request, the time to answer it.")
     ]
 
 
@@ -166,153 +190,222 @@ class Joined(_FromServer):
     result: JoinResult
 
 
+class RefusalBody(_FromServer):
+    """A JSON-RPC error of the server's."""
+
+    code: Annotated[int, Field(description="What kind of refusal it is, for programs.")]
+    message: Annotated[str, Field(description="Why, for people: one line.")]
+    data: Annotated[
+        Any,
+        Field(description="For a version refusal: `requested` and `supported`; else null."),
+    ] = None
+
+
 class Refusal(_FromServer):
     """An error of the server's; the connection is closed after it."""
 
     jsonrpc: Literal["2.0"] = "2.0"
     id: str | int | None
-    error: ErrorBody
+    error: RefusalBody
 
 
-class ErrorCode:
+class ErrorCode(IntEnum):
     """The codes of the errors that the server sends."""
 
-    PARSE: Final = -32700
-    INVALID_REQUEST: Final = -32600
-    METHOD_NOT_FOUND: Final = -32601
-    INVALID_PARAMS: Final = -32602
-    INTERNAL: Final = -32603
-    VERSION: Final = -32001
-    NAME: Final = -32002
-    CLOSED: Final = -32003
-    SESSION: Final = -32004
+    PARSE = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL = -32603
+    VERSION = -32001
+    NAME = -32002
+    CLOSED = -32003
+    SESSION = -32004
+
+    @property
+    def meaning(self) -> str:
+        """When it is sent, in words for a player's author."""
+        return _ERROR_MEANINGS[self]
+
+
+_ERROR_MEANINGS: Final[Mapping[ErrorCode, str]] = {
+    ErrorCode.PARSE: "The first message is not JSON.",
+    ErrorCode.INVALID_REQUEST: (
+        "The first message is no whole request to join: a reply, a batch, a binary frame, no "
+        "`id`. Or no message came in time."
+    ),
+    ErrorCode.METHOD_NOT_FOUND: "The first message calls another method than `join`.",
+    ErrorCode.INVALID_PARAMS: (
+        "A field of `params` is missing, unknown or wrong, or there is no such room."
+    ),
+    ErrorCode.INTERNAL: "Something is wrong with the server, not with the player.",
+    ErrorCode.VERSION: "The server does not speak the version that `protocol` asks for.",
+    ErrorCode.NAME: "The name is taken, or has characters that can't be printed.",
+    ErrorCode.CLOSED: "The tournament has started, or the lobby is full.",
+    ErrorCode.SESSION: "There is no such session.",
+}
 
 
 # -- what the server sends by itself
 
 
 class PlayerEntry(TypedDict):
-    """A player of a state on the wire."""
+    """A player in a state."""
 
-    color: Colour
-    fish: Count
-    tiles: Count
-    penguins: list[Spot]
-    ejected: NotRequired[bool]
+    color: Annotated[Colour, Field(description="Its colour.")]
+    fish: Annotated[Count, Field(description="The fish that it holds.")]
+    tiles: Annotated[Count, Field(description="The tiles that it holds.")]
+    penguins: Annotated[
+        list[Spot],
+        Field(description="Where its penguins stand; one that moves keeps its place in the list."),
+    ]
+    ejected: NotRequired[
+        Annotated[bool, Field(description="True for a player that is out; else left out.")]
+    ]
 
 
 class StateEntry(TypedDict):
-    """A state on the wire; the rules came with game_start."""
+    """A state of a game; the rules came with `game_start`."""
 
-    board: list[list[Count]]
-    players: list[PlayerEntry]
-    turn: Colour | None
-    stage: Literal["placement", "movement", "over"]
-    penguins_each: Count
+    board: Annotated[
+        Rows, Field(description="Fish by row and column, under penguins too; 0 is a hole.")
+    ]
+    players: Annotated[
+        list[PlayerEntry],
+        Field(description="All who were dealt a colour, in turn order; the ejected stay listed."),
+    ]
+    turn: Annotated[Colour | None, Field(description="Who is to act; null when it is over.")]
+    stage: Annotated[
+        Literal["placement", "movement", "over"], Field(description="How far the game is.")
+    ]
+    penguins_each: Annotated[Count, Field(description="How many penguins each player places.")]
 
 
 class EventEntry(TypedDict):
-    """An event on the wire: its number in the game, and what happened."""
+    """An event and its number in the game."""
 
-    seq: Count
-    event: dict[str, Any]
+    seq: Annotated[Count, Field(description="Its number in the game, from 1, without gaps.")]
+    event: Annotated[dict[str, Any], Field(description="What happened.", title="event")]
 
 
 class SeatEntry(TypedDict):
     """Who plays which colour."""
 
-    color: Colour
-    name: str
+    color: Annotated[Colour, Field(description="Its colour in this game.")]
+    name: Annotated[str, Field(description="Its name.")]
 
 
 class LastAnswer(TypedDict):
     """How the player's last answer in this game was taken."""
 
-    think_ms: Count
-    verdict: Literal["ok"]
+    think_ms: Annotated[Count, Field(description="How long it took, by the server's clock.")]
+    verdict: Annotated[Literal["ok"], Field(description="It was in time and legal.")]
 
 
 class TournamentStartParams(_FromServer):
     """The tournament begins."""
 
-    tournament: str
-    players: Annotated[list[str], Field(description="All players' names, by turn order.")]
-    budget_ms: Count
+    tournament: Annotated[str, Field(description="The tournament's name.")]
+    players: Annotated[list[str], Field(description="All players' names, in turn order.")]
+    budget_ms: Budget
 
 
 class GameStartParams(_FromServer):
     """A game begins."""
 
-    game: str
-    you: Colour
-    players: Annotated[list[SeatEntry], Field(description="All players, in turn order.")]
+    game: GameId
+    you: You
+    players: Annotated[list[SeatEntry], Field(description="All players of it, in turn order.")]
     rules: Annotated[
-        str | dict[str, str], Field(description="A preset's name, or all options by name.")
+        str | dict[str, str],
+        Field(description="The name of a preset, or the value of every option by its name."),
     ]
-    board: list[list[Count]]
-    budget_ms: Count
-    budgets_ms: Annotated[dict[str, int], Field(description="The budgets of this game's turns.")]
+    board: Annotated[Rows, Field(description="The board at the start.")]
+    budget_ms: Budget
+    budgets_ms: Annotated[
+        dict[str, Count], Field(description="The time for each `place` and each `move`.")
+    ]
 
 
 class TurnParams(_FromServer):
     """It is the player's turn."""
 
-    game: str
-    you: Colour
-    state: StateEntry
+    game: GameId
+    you: You
+    state: Annotated[StateEntry, Field(description="The whole state; `turn` is the player.")]
     events: Annotated[
-        list[EventEntry], Field(description="All that happened since the player's last turn.")
+        list[EventEntry],
+        Field(description="All that happened since the player's last turn, its own act left out."),
     ]
-    budget_ms: Count
-    last: LastAnswer | None = None
+    budget_ms: Budget
+    last: Annotated[
+        LastAnswer | None,
+        Field(description="How the last answer in this game was taken; not in the first request."),
+    ] = None
     legal_actions: Annotated[
-        list[Any] | None, Field(description="All that is legal, where join asked for it.")
+        list[Any] | None,
+        Field(description="All answers that are legal, where `join` asked for them."),
     ] = None
 
 
 class TournamentEndParams(_FromServer):
     """The tournament is over."""
 
-    tournament: str
-    won: bool
-    winners: list[str]
-    budget_ms: Count
+    tournament: Annotated[str, Field(description="The tournament's name.")]
+    won: Annotated[bool, Field(description="Whether the player is a winner.")]
+    winners: Annotated[list[str], Field(description="The winners' names; there may be none.")]
+    budget_ms: Budget
 
 
 class EventsParams(_FromServer):
     """Events of a running game, for those who asked."""
 
-    game: str
-    events: list[EventEntry]
+    game: GameId
+    events: Annotated[list[EventEntry], Field(description="What has just happened, in order.")]
 
 
 class EjectionParams(_FromServer):
     """The player is out, with the reason and how to mend it."""
 
-    game: str | None
-    verdict: str
-    phase: str
-    detail: str
-    fix: str
-    link: str
-    sent: str | None = None
+    game: Annotated[
+        str | None, Field(description="The game's id; left out where it was in none.")
+    ] = None
+    verdict: Annotated[str, Field(description="Why, as one word: see [verdicts](#verdicts).")]
+    phase: Annotated[str, Field(description="When, as one word: the phases of a verdict.")]
+    detail: Annotated[str, Field(description="What was wrong, and what was expected.")]
+    fix: Annotated[str, Field(description="What to do about it, in one sentence.")]
+    link: Annotated[str, Field(description="Where these pages say more.")]
+    sent: Annotated[
+        str | None,
+        Field(description="What the player sent, cut to 400 characters; left out if nothing."),
+    ] = None
 
 
 class GameEndParams(_FromServer):
     """A game is over."""
 
-    game: str
-    outcome: dict[str, Any]
-    events: list[EventEntry]
+    game: GameId
+    outcome: Annotated[dict[str, Any], Field(description="How it ended.", title="outcome")]
+    events: Annotated[
+        list[EventEntry],
+        Field(description="All that happened since the player's last turn, without the end."),
+    ]
 
 
-class _Call(_FromServer):
+class _Message(_FromServer):
     jsonrpc: Literal["2.0"] = "2.0"
+
+    def text(self) -> str:
+        """The message as it is sent: without what is absent."""
+        return self.model_dump_json(exclude_none=True)
+
+
+class _Call(_Message):
     id: str
 
 
-class _Notification(_FromServer):
-    jsonrpc: Literal["2.0"] = "2.0"
+class _Notification(_Message):
+    pass
 
 
 class TournamentStart(_Call):
@@ -405,7 +498,7 @@ class Rejected(NotAMessage):
         data: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(reason)
-        self.code = code
+        self.code = int(code)
         self.id = id
         self.data = data
 
@@ -421,8 +514,18 @@ def parse_from_player(raw: str | bytes) -> Join | Reply:
     except ValidationError as problem:
         return _parse_slowly(raw, problem)
     if reply.has_result == (reply.error is not None):
-        raise Rejected("a reply has a result or an error, not both", ErrorCode.INVALID_REQUEST)
+        raise Rejected(
+            "a reply has a result or an error, not both", ErrorCode.INVALID_REQUEST, reply.id
+        )
+    if _has_name_of_a_number(raw):
+        load_json(raw)  # pydantic lets NaN and Infinity pass, which JSON does not have
     return reply
+
+
+def _has_name_of_a_number(raw: str | bytes) -> bool:
+    if isinstance(raw, str):
+        return "NaN" in raw or "Infinity" in raw
+    return b"NaN" in raw or b"Infinity" in raw
 
 
 def _parse_slowly(raw: str | bytes, problem: ValidationError) -> Join:
@@ -453,7 +556,9 @@ def _parse_slowly(raw: str | bytes, problem: ValidationError) -> Join:
     try:
         return _JOIN.validate_json(raw)
     except ValidationError as wrong:
-        raise Rejected(f"not a join: {_told(wrong)}", ErrorCode.INVALID_PARAMS, known) from None
+        about_params = wrong.errors(include_url=False)[0]["loc"][:1] == ("params",)
+        code = ErrorCode.INVALID_PARAMS if about_params else ErrorCode.INVALID_REQUEST
+        raise Rejected(f"not a join: {_told(wrong)}", code, known) from None
 
 
 def parse_from_server(raw: str | bytes) -> FromServer:
@@ -478,7 +583,8 @@ def load_json(raw: str | bytes) -> object:
         Rejected: it is not JSON, or nests or counts beyond all reason.
     """
     try:
-        return from_json(raw, allow_inf_nan=False)
+        # A str with half a surrogate pair is a TypeError to from_json, so it gets bytes.
+        return from_json(raw.encode() if isinstance(raw, str) else raw, allow_inf_nan=False)
     except (ValueError, RecursionError) as problem:
         reason = str(problem).splitlines()[0][:200]
         raise Rejected(f"not JSON: {reason}", ErrorCode.PARSE) from None
@@ -486,8 +592,14 @@ def load_json(raw: str | bytes) -> object:
 
 def _told(problem: ValidationError) -> str:
     first = problem.errors(include_url=False, include_context=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
+    where = ".".join(map(_printable, first["loc"]))
     told = f"{where}: {first['msg']}" if where else first["msg"]
     if first["type"] not in {"missing", "json_invalid"}:
         told += f", not {shown(first['input'], 60)}"
     return told[:300]
+
+
+def _printable(part: str | int) -> str:
+    """A part of a place in a message, which may be a name that the sender made up."""
+    text = str(part)
+    return text if text.isprintable() else repr(text)[1:-1]

@@ -160,19 +160,18 @@ def check_penguins(board: Board, penguins: Sequence[Sequence[tuple[int, int]]]) 
     Raises:
         InvalidState: one is outside, on a hole, or on a tile with another.
     """
-    taken: set[tuple[int, int]] = set()
+    taken: set[Position] = set()
     for own in penguins:
-        for row, column in own:
-            spot = (row, column)
+        for spot in map(Position._make, own):
             if spot not in board.grid:
                 raise InvalidState(
-                    f"a penguin at [{row},{column}] is outside the board of {board.rows} rows "
+                    f"a penguin at {spot} is outside the board of {board.rows} rows "
                     f"and {board.columns} columns"
                 )
             if not board[spot]:
-                raise InvalidState(f"a penguin at [{row},{column}] stands on a hole")
+                raise InvalidState(f"a penguin at {spot} stands on a hole")
             if spot in taken:
-                raise InvalidState(f"two penguins stand on [{row},{column}]")
+                raise InvalidState(f"two penguins stand on {spot}")
             taken.add(spot)
 
 

@@ -10,21 +10,22 @@ outcome, or that the game was interrupted.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
+
+from pydantic_core import from_json, to_json
 
 from croupier_common.board import Board
 from croupier_common.board_spec import BoardSpec
 from croupier_common.errors import FishError, RecordError
 from croupier_common.events import Ejected, Ended, Event, event_from_json
 from croupier_common.game import Game, NumberedEvent, action_of
-from croupier_common.jsontypes import is_array, is_object, is_whole
-from croupier_common.outcome import Color, Outcome
+from croupier_common.jsontypes import is_array, is_object, is_whole, shown
+from croupier_common.outcome import Color
 from croupier_common.rules import Rules
-from croupier_common.verdict import Fault, Phase
+from croupier_common.verdict import Fault, Phase, Verdict
 
 __all__ = [
     "FORMAT",
@@ -39,11 +40,15 @@ __all__ = [
 ]
 
 FORMAT: Final = 1
-"""The version of the format that is written; newer ones are refused by name."""
+"""The version of the format that is written; others are refused by name."""
 
 INTERRUPTED: Final = "interrupted"
+_FOOTERS: Final = frozenset({"end", INTERRUPTED})
 
-_dump = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+def _dump(value: object) -> str:
+    """Compact JSON."""
+    return to_json(value).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +96,11 @@ class RecordWriter:
     A line is handed over whole, with its newline, in one call.
     """
 
-    __slots__ = ("_chain", "_digest", "_seq", "_write")
+    __slots__ = ("_chain", "_digest", "_finished", "_seq", "_write")
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
+        self._finished = False
         self._seq = 0
         self._digest = ""
         self._chain = ""
@@ -116,10 +122,16 @@ class RecordWriter:
     def event(self, event: Event, obs: Mapping[str, Any]) -> None:
         """Write an event; an :class:`Ended` is the footer."""
         self._line(event.to_json(), obs)
+        self._finished = isinstance(event, Ended)
 
     def interrupted(self, reason: str) -> None:
-        """Write the footer of a game that was not played to its end."""
-        self._line({"kind": INTERRUPTED}, {"reason": reason})
+        """Write the footer of a game that was not played to its end.
+
+        After the footer of a game that was, nothing is written: a record has one.
+        """
+        if not self._finished:
+            self._line({"kind": INTERRUPTED}, {"reason": reason})
+            self._finished = True
 
     def _line(self, event: dict[str, Any], obs: Mapping[str, Any]) -> None:
         body = _dump(event)
@@ -152,7 +164,7 @@ class Record:
     @property
     def is_interrupted(self) -> bool:
         """Whether the game was not played to its end."""
-        return self.lines[-1].event["kind"] == INTERRUPTED
+        return bool(self.lines[-1].event["kind"] == INTERRUPTED)
 
     @property
     def digest(self) -> str:
@@ -174,15 +186,15 @@ def read_record(lines: Iterable[bytes]) -> Record:
     found: list[RecordLine] = []
     digest = chain = ""
     for number, raw in enumerate(lines, 1):
+        if found and found[-1].event["kind"] in _FOOTERS:
+            raise RecordError("something follows after the footer", line=number)
         line = _read_line(raw, number, digest, chain)
         digest, chain = line.digest, line.chain
-        if found and found[-1].event["kind"] in {"end", INTERRUPTED}:
-            raise RecordError("something follows after the footer", line=number)
         found.append(line)
     if not found:
         raise RecordError("the record is empty", line=1)
     header = _read_header(found[0])
-    if found[-1].event["kind"] not in {"end", INTERRUPTED}:
+    if found[-1].event["kind"] not in _FOOTERS:
         raise RecordError(
             f"the record is cut off after {len(found)} whole lines: it has no footer",
             line=len(found) + 1,
@@ -213,26 +225,15 @@ def walk(record: Record) -> Iterator[tuple[Game, Sequence[NumberedEvent]]]:
         the game (always the same object, going on) and what has just happened: first at the
         start, then after every placement, move and ejection.
     """
-    header = record.header
-    _check_board(header)
-    game = Game(header.game, header.board, [seat.color for seat in header.players], header.rules)
     told = _Told(record.lines[1:])
-    try:
-        yield game, game.begin(told.faults_at_start())
-        while not told.is_done(game):
-            seen = len(game.events)
-            line, event = told.next_given()
-            _apply(game, event, line)
-            yield game, game.events[seen:]
-    except FishError as problem:
-        if isinstance(problem, RecordError):
-            raise
-        raise RecordError(str(problem), line=told.number) from problem
-
-
-def same_game(one: Record, other: Record) -> bool:
-    """Whether two records are of the same game, played in the same way to the same end."""
-    return one.digest == other.digest
+    game, events = _begin(record.header, told.faults_at_start())
+    is_done = told.is_done(game)
+    yield game, events
+    while not is_done:
+        seen = len(game.events)
+        _apply(game, *told.next_given())
+        is_done = told.is_done(game)
+        yield game, game.events[seen:]
 
 
 class _Told:
@@ -267,11 +268,10 @@ class _Told:
                     f"the record ends, and by the rules {numbered.event} follows",
                     line=self.number,
                 )
-            if line.event != numbered.event.to_json():
+            said, right = _dump(line.event), _dump(numbered.event.to_json())
+            if said != right:  # as text, since 1 == 1.0 == True
                 raise RecordError(
-                    f"it says {_dump(line.event)[:200]}, and by the rules it is "
-                    f"{_dump(numbered.event.to_json())[:200]}",
-                    line=line.number,
+                    f"it says {said[:200]}, and by the rules it is {right[:200]}", line=line.number
                 )
             self._at += 1
         following = self._line_at(self._at)
@@ -281,7 +281,8 @@ class _Told:
         """The next line, which must be an action or an ejection: what no rule decides."""
         line = self._lines[self._at]
         event = _event(line)
-        if event is None or not (isinstance(event, Ejected) or action_of(event)):
+        is_ejection = isinstance(event, Ejected) and event.verdict is not Verdict.NO_ROOM
+        if event is None or not (is_ejection or action_of(event)):
             raise RecordError(
                 f"it says {_dump(line.event)[:200]}, which does not follow from the rules here",
                 line=line.number,
@@ -292,33 +293,45 @@ class _Told:
         return self._lines[at] if at < len(self._lines) else None
 
 
-def _apply(game: Game, event: Event, line: RecordLine) -> None:
-    request = game.request
-    if isinstance(event, Ejected):
-        game.fault(event.color, Fault(event.verdict, event.phase, "as recorded"))
-        return
-    action = action_of(event)
-    if request is None or action is None or isinstance(event, Ended):
+def _begin(header: Header, faults: Mapping[Color, Fault]) -> tuple[Game, Sequence[NumberedEvent]]:
+    """The game of a header, begun; whatever is wrong then is wrong in line 1."""
+    colors = [seat.color for seat in header.players]
+    try:
+        if header.spec is not None:
+            built = header.spec.build(header.seed, rules=header.rules, players=len(colors))
+            if built != header.board:
+                raise RecordError("the board is not the one that spec and seed give", line=1)
+        game = Game(header.game, header.board, colors, header.rules)
+        return game, game.begin(faults)
+    except RecordError:
+        raise
+    except FishError as problem:
+        raise RecordError(str(problem), line=1) from None
+
+
+def _apply(game: Game, line: RecordLine, event: Event) -> None:
+    """Have a recorded action or ejection happen again."""
+    if game.request is None:
         raise RecordError("the game was over before this", line=line.number)
-    if getattr(event, "color", None) is not request.color:
-        raise RecordError(
-            f"it is {request.color}'s turn, not {line.event.get('color')}'s", line=line.number
-        )
-    game.act(action)
-
-
-def _check_board(header: Header) -> None:
-    if header.spec is None:
-        return
-    built = header.spec.build(header.seed, rules=header.rules, players=len(header.players))
-    if built != header.board:
-        raise RecordError("the board is not the one that spec and seed give", line=1)
+    color, action = line.event.get("color"), action_of(event)
+    if action is not None and color != game.request.color.value:
+        raise RecordError(f"it is {game.request.color}'s turn, not {color}'s", line=line.number)
+    try:
+        if action is not None:
+            happened = game.act(action)
+        else:
+            assert isinstance(event, Ejected)
+            happened = game.fault(event.color, Fault(event.verdict, event.phase, "as recorded"))
+    except FishError as problem:
+        raise RecordError(str(problem), line=line.number) from None
+    if not happened:
+        raise RecordError(f"{color} was ejected before this", line=line.number)
 
 
 def _event(line: RecordLine) -> Event | None:
     try:
         return event_from_json(line.event)
-    except (KeyError, ValueError, TypeError) as problem:
+    except (KeyError, ValueError, TypeError, AttributeError) as problem:
         raise RecordError(f"no event: {problem!r:.200}", line=line.number) from None
 
 
@@ -327,11 +340,13 @@ def _read_line(raw: bytes, number: int, digest: str, chain: str) -> RecordLine:
         raise RecordError("the line is cut off", line=number)
     body, mark, _ = raw.rpartition(b',"chain":"')
     try:
-        value: object = json.loads(raw)
-    except (ValueError, RecursionError):
+        value: object = from_json(raw, allow_inf_nan=False)
+    except ValueError:
         raise RecordError("not a line of JSON", line=number) from None
     if not mark or not is_object(value):
         raise RecordError("not a line of a record", line=number)
+    if number == 1:  # before the hashes, which another format may make in another way
+        _check_format(value.get("event"))
     want = sha256(chain.encode() + body).hexdigest()
     if value.get("chain") != want or raw != body + f',"chain":"{want}"}}\n'.encode():
         raise RecordError(
@@ -342,35 +357,45 @@ def _read_line(raw: bytes, number: int, digest: str, chain: str) -> RecordLine:
         raise RecordError("seq, event or obs is missing", line=number)
     if seq != number - 1:
         raise RecordError(f"seq is {seq}, and this line's is {number - 1}", line=number)
-    if value.get("digest") != sha256((digest + _dump(event)).encode()).hexdigest():
+    told = _dump(event)
+    if value.get("digest") != sha256((digest + told).encode()).hexdigest():
         raise RecordError("its digest is not that of its event", line=number)
+    if not body.startswith(f'{{"seq":{seq},"event":{told},"obs":'.encode()):
+        raise RecordError("it is not written as records are, compactly and in order", line=number)
     if not isinstance(event.get("kind"), str):
         raise RecordError("its event has no kind", line=number)
     return RecordLine(number, seq, event, obs, str(value["digest"]), want)
 
 
+def _check_format(header: object) -> None:
+    """Refuse a record of another format, newer ones above all, whatever else it is like."""
+    if not is_object(header) or header.get("kind") != "start":
+        raise RecordError("the first line is no header", line=1)
+    version = header.get("format")
+    if not is_whole(version) or version != FORMAT:
+        raise RecordError(
+            f"format {shown(version, 20)} is not known here; this program reads format {FORMAT}",
+            line=1,
+        )
+
+
 def _read_header(line: RecordLine) -> Header:
     event = line.event
-    if event.get("kind") != "start":
-        raise RecordError("the first line is no header", line=1)
-    version = event.get("format")
-    if version != FORMAT:
-        raise RecordError(
-            f"format {version!r:.20} is not known here; this program reads format {FORMAT}", line=1
-        )
-    players, seed = event.get("players"), event.get("seed")
-    if not is_array(players) or not is_whole(seed):
-        raise RecordError("players or seed is missing from the header", line=1)
+    game, players, seed = event.get("game"), event.get("players"), event.get("seed")
+    if not isinstance(game, str) or not is_array(players) or not is_whole(seed):
+        raise RecordError("game, players or seed is missing from the header", line=1)
     try:
         return Header(
-            game=str(event["game"]),
+            game=game,
             board=Board.from_json(event.get("board")),
             rules=Rules.from_json(event.get("rules")),
             players=tuple(_read_seat(entry) for entry in players),
             seed=seed,
             spec=None if event["spec"] is None else BoardSpec.from_json(event["spec"]),
         )
-    except (FishError, KeyError, ValueError) as problem:
+    except KeyError:
+        raise RecordError("spec is missing from the header", line=1) from None
+    except ValueError as problem:  # FishErrors of boards and rules too
         raise RecordError(f"the header is wrong: {problem}", line=1) from None
 
 
@@ -378,9 +403,3 @@ def _read_seat(value: object) -> Seat:
     if not is_object(value) or not isinstance(value.get("name"), str):
         raise ValueError("a player is an object with a name and a color")
     return Seat(str(value["name"]), Color(str(value.get("color"))))
-
-
-def outcome_of(record: Record) -> Outcome | None:
-    """How the recorded game ended by its footer; None if it was interrupted."""
-    footer = record.lines[-1].event
-    return None if record.is_interrupted else Outcome.from_json(footer["outcome"])

@@ -8,12 +8,21 @@ from typing import Final
 from croupier_common.errors import InvalidRules
 from croupier_common.jsontypes import is_object, shown
 
-__all__ = ["CLASSIC", "FISH", "MAX_PLAYERS", "MIN_PLAYERS", "PRESETS", "Rules", "penguins_for"]
+__all__ = [
+    "CLASSIC",
+    "FISH",
+    "MAX_PLAYERS",
+    "MIN_PLAYERS",
+    "OPTIONS",
+    "PRESETS",
+    "Rules",
+    "penguins_for",
+]
 
 MIN_PLAYERS: Final = 2
 MAX_PLAYERS: Final = 4
 
-_VALUES: Final[dict[str, tuple[str, ...]]] = {
+OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "placement": ("any", "one_fish"),
     "lift": ("never", "penguin", "player_turn", "end"),
     "last_tile": ("nobody", "owner"),
@@ -23,6 +32,7 @@ _VALUES: Final[dict[str, tuple[str, ...]]] = {
     "turn_order": ("by_age", "youngest_then_seats", "given"),
     "placement_order": ("rounds", "snake"),
 }
+"""By option, the values that it can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +68,7 @@ class Rules:
     placement_order: str = "rounds"
 
     def __post_init__(self) -> None:
-        for name, allowed in _VALUES.items():
+        for name, allowed in OPTIONS.items():
             value = getattr(self, name)
             if value not in allowed:
                 raise InvalidRules(
@@ -99,12 +109,12 @@ class Rules:
         if not isinstance(preset, str) or preset not in PRESETS:
             raise InvalidRules(f"no preset {shown(preset, 40)}; there are {', '.join(PRESETS)}")
         for name, option in options.items():
-            if name not in _VALUES:
-                raise InvalidRules(f"no rule option {name!r:.40}; there are {', '.join(_VALUES)}")
+            if name not in OPTIONS:
+                raise InvalidRules(f"no rule option {name!r:.40}; there are {', '.join(OPTIONS)}")
             if not isinstance(option, str):
                 raise InvalidRules(
                     f"rules.{name} is {shown(option, 40)}; "
-                    f"it can be {' or '.join(map(repr, _VALUES[name]))}"
+                    f"it can be {' or '.join(map(repr, OPTIONS[name]))}"
                 )
         return replace(PRESETS[preset], **{name: str(options[name]) for name in options})
 

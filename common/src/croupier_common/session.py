@@ -1,14 +1,15 @@
 """The server's side of one player's connection, sans I/O: who may send what, and when.
 
 Feed it what arrives, ask it what that means; it reads no socket and no clock. The table
-:data:`TABLE` is the whole truth about who may send what; ``protocol.md`` shows it.
+:data:`TABLE` is the whole truth about who may send what, and :class:`CloseCode` about how a
+connection ends; ``protocol.md`` shows both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Final
 
 from croupier_common.jsontypes import shown
@@ -25,6 +26,7 @@ from croupier_common.verdict import Verdict
 __all__ = [
     "TABLE",
     "Answered",
+    "CloseCode",
     "ConnectionState",
     "Dropped",
     "JoinAsked",
@@ -40,6 +42,36 @@ class ConnectionState(StrEnum):
     CONNECTED = "connected"
     JOINED = "joined"
     CLOSED = "closed"
+
+
+class CloseCode(IntEnum):
+    """The WebSocket codes with which the server closes a connection."""
+
+    DONE = 1000
+    STOPPING = 1001
+    NOT_WEBSOCKET = 1002
+    NOT_UNICODE = 1007
+    TOO_LARGE = 1009
+    INTERNAL = 1011
+    EJECTED = 4000
+    REFUSED = 4001
+
+    @property
+    def meaning(self) -> str:
+        """What it means, in words for a player's author."""
+        return _CLOSE_MEANINGS[self]
+
+
+_CLOSE_MEANINGS: Final[Mapping[CloseCode, str]] = {
+    CloseCode.DONE: "The tournament is over, and nothing is wrong.",
+    CloseCode.STOPPING: "The server stops. It is not the player's fault.",
+    CloseCode.NOT_WEBSOCKET: "The player broke the WebSocket protocol.",
+    CloseCode.NOT_UNICODE: "A text frame was not UTF-8.",
+    CloseCode.TOO_LARGE: "A message was larger than `max_message`.",
+    CloseCode.INTERNAL: "Something is wrong with the server. It is not the player's fault.",
+    CloseCode.EJECTED: "The player was ejected; the close reason is the verdict.",
+    CloseCode.REFUSED: "The player did not join; the error that was sent before says why.",
+}
 
 
 TABLE: Final[Mapping[ConnectionState, Mapping[str, frozenset[str]]]] = {
@@ -65,6 +97,13 @@ TABLE: Final[Mapping[ConnectionState, Mapping[str, frozenset[str]]]] = {
     ConnectionState.CLOSED: {"player": frozenset(), "server": frozenset()},
 }
 """By state of the connection and by sender, what may be sent."""
+
+
+_OUT_OF_TURN: Final[Mapping[ConnectionState, str]] = {
+    ConnectionState.CONNECTED: "a reply before the join; the first message is join",
+    ConnectionState.JOINED: "a second join on one connection",
+    ConnectionState.CLOSED: "a message on a closed connection",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +188,11 @@ class Session:
             message = parse_from_player(raw)
         except Rejected as rejected:
             return Misbehaved(Verdict.MALFORMED, str(rejected), raw[:400], rejected)
+        kind = "join" if isinstance(message, Join) else "reply"
+        if kind not in TABLE[self.state]["player"]:
+            return self._misbehaved(_OUT_OF_TURN[self.state], raw)
         if isinstance(message, Join):
-            if "join" not in TABLE[self.state]["player"]:
-                return self._misbehaved("a second join on one connection", raw)
             return JoinAsked(message.id, message.params)
-        if "reply" not in TABLE[self.state]["player"]:
-            return self._misbehaved("a reply before the join; the first message is join", raw)
         if message.id not in self.open:
             self.dropped += 1
             return Dropped(shown(message.id, 60))

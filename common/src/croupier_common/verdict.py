@@ -45,6 +45,16 @@ class Verdict(StrEnum):
         return self not in _NO_FAULTS
 
     @property
+    def when(self) -> str:
+        """When it is given, in words for who it hits."""
+        return _WHEN[self]
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The phases that it can be given in; none while it is reserved for later."""
+        return _PHASES.get(self, ())
+
+    @property
     def fix(self) -> str:
         """One sentence on what to do about it."""
         return _FIXES[self]
@@ -64,6 +74,67 @@ _NO_FAULTS: Final = frozenset(
         Verdict.INTERRUPTED,
     }
 )
+
+_CALLS: Final = (
+    Phase.TOURNAMENT_START,
+    Phase.GAME_START,
+    Phase.PLACEMENT,
+    Phase.MOVEMENT,
+    Phase.TOURNAMENT_END,
+)
+_TURNS: Final = (Phase.PLACEMENT, Phase.MOVEMENT)
+
+_PHASES: Final[dict[Verdict, tuple[Phase, ...]]] = {
+    Verdict.ILLEGAL_ACTION: _TURNS,
+    Verdict.MALFORMED: _CALLS,
+    Verdict.TIMEOUT: (*_TURNS, Phase.TOURNAMENT_END),
+    Verdict.DISCONNECTED: _CALLS,
+    Verdict.OVERSIZE: _CALLS,
+    Verdict.ERROR_REPLY: _CALLS,
+    Verdict.NO_START: (Phase.TOURNAMENT_START, Phase.GAME_START),
+    Verdict.NO_ROOM: (Phase.PLACEMENT,),
+}
+
+_WHEN: Final[dict[Verdict, str]] = {
+    Verdict.ILLEGAL_ACTION: (
+        "The answer to `place` or `move` has the right form, but the rules do not allow it in "
+        "that state: a hole, a tile that is taken, a move off the straight line, another "
+        "player's penguin."
+    ),
+    Verdict.MALFORMED: (
+        "A message is no reply at all (not JSON, a batch, a binary frame, a missing or unknown "
+        "field, a second `join`), or its result has not the form that the request asks for: "
+        '`true`, `1.0` and `"1"` are no whole numbers.'
+    ),
+    Verdict.TIMEOUT: (
+        "There is no answer to `place`, `move` or `tournament_end` within the request's budget "
+        "and the latency allowance."
+    ),
+    Verdict.DISCONNECTED: (
+        "The connection is lost, or the player closed it, and an answer is wanted that did not "
+        "come before."
+    ),
+    Verdict.OVERSIZE: (
+        "A message is larger than `max_message`. The server closes the connection at once, "
+        "with code 1009."
+    ),
+    Verdict.FLOOD: "A player sends far more than it is asked for.",
+    Verdict.ERROR_REPLY: "The player answers a request with a JSON-RPC error.",
+    Verdict.NO_START: (
+        "There is no answer to `tournament_start` or `game_start` within the request's budget "
+        "and the latency allowance."
+    ),
+    Verdict.NO_ROOM: (
+        "It is the player's turn to place a penguin, and no tile is left for it. A server sees to "
+        "the room beforehand, so this comes up only in games that begin from a given state."
+    ),
+    Verdict.RESIGNED: "The player gives up.",
+    Verdict.WITHDRAWN: "The player's owner or its operator takes it out.",
+    Verdict.DISQUALIFIED: "The operator of the tournament puts the player out.",
+    Verdict.ABSENT: "The player does not come back after a restart of the server.",
+    Verdict.VOID_SERVER_FAULT: "The server failed twice in this game, which does not count.",
+    Verdict.INTERRUPTED: "The server stopped in the middle of this game.",
+}
 
 _FIXES: Final[dict[Verdict, str]] = {
     Verdict.ILLEGAL_ACTION: (
