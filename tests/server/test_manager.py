@@ -12,13 +12,13 @@ import pytest
 
 from croupier_common.board_spec import BoardSpec
 from croupier_common.game import NumberedEvent
-from croupier_common.messages import ServerCall, ServerNotification
+from croupier_common.messages import ServerNotification
 from croupier_common.notation import state_from_json
 from croupier_common.strategies import make
 from croupier_common.verdict import Fault
 from croupier_server import croupier as croupier_module
 from croupier_server.croupier import EventSink, Table
-from croupier_server.seats import Answer, NoAnswer
+from croupier_server.seats import Answer, Call, NoAnswer
 from croupier_server.storage.records import NoRecords
 from croupier_server.tournament.manager import Manager, TournamentResult
 from support.wire import quick_settings
@@ -36,7 +36,7 @@ class LocalSeat:
     told: list[ServerNotification] = field(default_factory=list[ServerNotification])
     dismissed: list[Fault | None] = field(default_factory=list[Fault | None])
 
-    async def ask(self, call: ServerCall, budget_ms: int) -> Answer | NoAnswer:
+    async def ask(self, call: Call, budget_ms: int) -> Answer | NoAnswer:
         assert budget_ms > 0
         if call.METHOD not in {"place", "move"}:
             return Answer(True, 0)
@@ -104,7 +104,7 @@ async def test_void_games_everywhere_still_end_the_tournament() -> None:
 
 async def test_seat_that_never_comes_back_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stuck(LocalSeat):
-        async def ask(self, call: ServerCall, budget_ms: int) -> Answer | NoAnswer:
+        async def ask(self, call: Call, budget_ms: int) -> Answer | NoAnswer:
             if call.METHOD == "move":
                 await asyncio.get_running_loop().create_future()
             return await super().ask(call, budget_ms)

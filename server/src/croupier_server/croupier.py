@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import structlog
 
@@ -23,19 +23,15 @@ from croupier_common.messages import (
     GameEndParams,
     GameStart,
     GameStartParams,
-    MoveRequest,
-    PlaceRequest,
-    ServerCall,
-    StateEntry,
-    TurnParams,
 )
-from croupier_common.notation import state_to_json
 from croupier_common.outcome import Color, Outcome
 from croupier_common.rules import Rules
 from croupier_common.verdict import Fault, Phase, Verdict
 from croupier_server.errors import ServerFault
-from croupier_server.seats import Answer, NoAnswer, Seat
+from croupier_server.guard import Guard
+from croupier_server.seats import Answer, Call, NoAnswer, Seat
 from croupier_server.settings import Clocks
+from croupier_server.turn_call import StateWriter, TurnCall, event_entries
 
 __all__ = ["Croupier", "EventSink", "GameReport", "Table"]
 
@@ -101,6 +97,7 @@ class Croupier:
         self._game = Game(table.game, table.board, list(table.seats), table.rules)
         self._faults: dict[Color, Fault] = {}
         self._last: dict[Color, int] = {}
+        self._writer = StateWriter()
         self._started = 0.0
 
     async def play(self) -> GameReport:
@@ -112,8 +109,7 @@ class Croupier:
         self._started = time.monotonic()
         faults = await self._start()
         await self._happened(self._game.begin(faults), {})
-        while (request := self._game.request) is not None:
-            await self._turn(request)
+        await self._take_turns()
         outcome = self._game.outcome
         assert outcome is not None
         await self._say_end(outcome)
@@ -155,12 +151,28 @@ class Croupier:
 
     # -- a turn
 
-    async def _turn(self, request: TurnRequest) -> None:
+    async def _take_turns(self) -> None:
+        guard = Guard()
+        request = self._game.request
+        try:
+            async with guard:
+                while request is not None:
+                    await self._turn(request, guard)
+                    request = self._game.request
+        except TimeoutError:
+            if request is None or not guard.fired:
+                raise
+            raise not_back(request.id, self._table.seats[request.color]) from None
+
+    async def _turn(self, request: TurnRequest, guard: Guard) -> None:
         seat = self._table.seats[request.color]
         clocks = self._clocks
         budget_ms = clocks.place_ms if request.method == "place" else clocks.move_ms
-        call = self._call(request, seat, budget_ms)
-        answer = await ask_guarded(seat, call, budget_ms, clocks.latency_allowance_ms)
+        last_ms = self._last.get(request.color)
+        call = TurnCall(request, budget_ms, last_ms, seat.wants_legal_actions, self._writer)
+        guard.begin(guard_s(budget_ms, clocks.latency_allowance_ms))
+        answer = await seat.ask(call, budget_ms)
+        guard.end()
         if isinstance(answer, Answer):
             self._last[request.color] = answer.think_ms
             events = self._game.reply(answer.result)
@@ -168,26 +180,6 @@ class Croupier:
             fault = Fault(answer.verdict, request.phase, answer.detail, answer.sent)
             events = self._game.fault(request.color, fault)
         await self._happened(events, {"think_ms": answer.think_ms})
-
-    def _call(self, request: TurnRequest, seat: Seat, budget_ms: int) -> ServerCall:
-        """The request as a message; built on trust, since all of it is ours."""
-        state = request.state
-        last = self._last.get(request.color)
-        params = TurnParams.model_construct(
-            game=request.game,
-            you=request.color.value,
-            state=cast("StateEntry", state_to_json(state, whole=False)),
-            events=_entries(request.events),
-            budget_ms=budget_ms,
-            last=None if last is None else {"think_ms": last, "verdict": "ok"},
-            legal_actions=(
-                [action.to_json() for action in state.legal_actions]
-                if seat.wants_legal_actions
-                else None
-            ),
-        )
-        kind = PlaceRequest if request.method == "place" else MoveRequest
-        return kind.model_construct(id=request.id, params=params)
 
     # -- what happened
 
@@ -197,7 +189,7 @@ class Croupier:
         self._sink.write([(event, self._observed(event, t_ms, observed)) for event in events])
         for seat in self._table.seats.values():
             if seat.wants_events:
-                params = EventsParams(game=self._table.game, events=_entries(events))
+                params = EventsParams(game=self._table.game, events=event_entries(events))
                 await seat.tell(Events(params=params))
         for numbered in events:
             if isinstance(numbered.event, Ejected):
@@ -244,17 +236,23 @@ class Croupier:
                 if not isinstance(event.event, Ended)
             ]
             params = GameEndParams(
-                game=self._table.game, outcome=outcome.to_json(), events=_entries(since)
+                game=self._table.game, outcome=outcome.to_json(), events=event_entries(since)
             )
             await seat.tell(GameEnd(params=params))
 
 
-def _entries(events: Sequence[NumberedEvent]) -> list[Any]:
-    return [{"seq": numbered.seq, "event": numbered.event.to_json()} for numbered in events]
+def guard_s(budget_ms: int, allowance_ms: int) -> float:
+    """How many seconds a seat may take to come back with anything."""
+    return (budget_ms + allowance_ms) / 1000 + _GUARD_S
+
+
+def not_back(call_id: str, seat: Seat) -> ServerFault:
+    """The fault of ours that a seat did not come back."""
+    return ServerFault(f"{call_id}: the seat of {seat.name} did not come back")
 
 
 async def ask_guarded(
-    seat: Seat, call: ServerCall, budget_ms: int, allowance_ms: int
+    seat: Seat, call: Call, budget_ms: int, allowance_ms: int
 ) -> Answer | NoAnswer:
     """Ask a seat, and take it for a fault of ours if even its own clock doesn't end that.
 
@@ -262,10 +260,10 @@ async def ask_guarded(
         ServerFault: there is no answer long after its budget.
     """
     try:
-        async with asyncio.timeout((budget_ms + allowance_ms) / 1000 + _GUARD_S):
+        async with asyncio.timeout(guard_s(budget_ms, allowance_ms)):
             return await seat.ask(call, budget_ms)
     except TimeoutError:
-        raise ServerFault(f"{call.id}: the seat of {seat.name} did not come back") from None
+        raise not_back(call.id, seat) from None
 
 
 def fault_of_ack(answer: Answer | NoAnswer, phase: Phase) -> Fault | None:

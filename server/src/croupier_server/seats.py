@@ -7,8 +7,12 @@ from typing import Protocol
 
 from croupier_common.messages import ServerCall, ServerNotification
 from croupier_common.verdict import Fault, Verdict
+from croupier_server.turn_call import TurnCall
 
-__all__ = ["Answer", "NoAnswer", "Seat"]
+__all__ = ["Answer", "Call", "NoAnswer", "Seat"]
+
+Call = ServerCall | TurnCall
+"""What a seat can be asked; each has an ``id``, a ``METHOD``, ``params`` and its ``text()``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ class Seat(Protocol):
         """How many games it can play at once."""
         ...
 
-    async def ask(self, call: ServerCall, budget_ms: int) -> Answer | NoAnswer:
+    async def ask(self, call: Call, budget_ms: int) -> Answer | NoAnswer:
         """Its answer, or why there is none within the budget. Never raises for the player."""
         ...
 

@@ -23,14 +23,13 @@ from croupier_common.messages import (
     Refusal,
     RefusalBody,
     Rejected,
-    ServerCall,
     ServerNotification,
 )
 from croupier_common.session import Answered, CloseCode, JoinAsked, Misbehaved, Session
 from croupier_common.verdict import Fault, Verdict
 from croupier_server import __version__
 from croupier_server.errors import Refused, UserError
-from croupier_server.seats import Answer, NoAnswer, Seat
+from croupier_server.seats import Answer, Call, NoAnswer, Seat
 from croupier_server.settings import Settings
 
 __all__ = ["WebSocketGateway", "WebSocketSeat"]
@@ -72,7 +71,7 @@ class WebSocketSeat:
 
     # -- for the croupier
 
-    async def ask(self, call: ServerCall, budget_ms: int) -> Answer | NoAnswer:
+    async def ask(self, call: Call, budget_ms: int) -> Answer | NoAnswer:
         """See :meth:`croupier_server.seats.Seat.ask`."""
         if self._kept is not None:
             return self._kept
@@ -84,7 +83,7 @@ class WebSocketSeat:
         seconds = (budget_ms + self._allowance_ms) / 1000
         timer = self._loop.call_at(started + seconds, self._expired, request_id, budget_ms)
         try:
-            await self._send(call.model_dump_json(exclude_none=True))
+            await self._send(call.text())
             return await waiting
         finally:
             timer.cancel()
@@ -92,7 +91,7 @@ class WebSocketSeat:
 
     async def tell(self, message: ServerNotification) -> None:
         """See :meth:`croupier_server.seats.Seat.tell`."""
-        await self._send(message.model_dump_json(exclude_none=True))
+        await self._send(message.text())
 
     def dismiss(self, fault: Fault | None) -> None:
         """See :meth:`croupier_server.seats.Seat.dismiss`."""
@@ -147,8 +146,10 @@ class WebSocketSeat:
             log.warning("connection dropped: it does not read", player=self.name, unread=unread)
             self._connection.transport.abort()
             return
-        with suppress(ConnectionClosed):  # the handler sees it too, after all that came before
+        try:  # suppress() takes its time, and every turn comes along here
             await self._connection.send(text)
+        except ConnectionClosed:
+            return  # the handler sees it too, after all that came before
 
     def _answer(self, received: Answered, arrived: float) -> Answer | NoAnswer:
         think_ms = int((arrived - self._asked_at[received.id]) * 1000)

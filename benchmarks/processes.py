@@ -1,0 +1,106 @@
+"""Child processes of a benchmark: started with a job, pinned to one core, bounded in time.
+
+A child is a module that is run with its job, a JSON object, as its only argument. It says what it
+has to say as lines of JSON on stdout. Only processes that were started here are ever ended here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+__all__ = ["Failed", "own_job", "pinned_core", "run_pair", "tell"]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+Job = Mapping[str, Any]
+
+
+class Failed(Exception):
+    """A child did not do its job; the message says which and how."""
+
+
+# -- in the child
+
+
+def own_job() -> dict[str, Any]:
+    """The job that this process was started with; pins it to the job's core."""
+    job: dict[str, Any] = json.loads(sys.argv[1])
+    if job["core"] is not None and sys.platform == "linux":
+        os.sched_setaffinity(0, {job["core"]})
+    return job
+
+
+def tell(message: Mapping[str, Any]) -> None:
+    """Say something to the parent."""
+    print(json.dumps(message), flush=True)
+
+
+# -- in the parent
+
+
+def pinned_core() -> int | None:
+    """The core for both ends of a connection; None where processes can't be pinned.
+
+    The last one that we may use: interrupts mostly go to the first.
+    """
+    return max(os.sched_getaffinity(0)) if sys.platform == "linux" else None
+
+
+async def run_pair(
+    server: str, server_job: Job, load_job: Job, seconds: float
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run a server and its load, both pinned to one core, and give what each reports at its end.
+
+    The server first tells its port, which is added to the load's job.
+
+    Raises:
+        Failed: one of them ended without a report, or both took longer than `seconds`.
+    """
+    core = {"core": pinned_core()}
+    try:
+        async with asyncio.timeout(seconds), child(server, {**server_job, **core}) as serving:
+            port = (await heard(serving, server))["port"]
+            job = {**load_job, **core, "port": port}
+            async with child("benchmarks.load", job) as loading:
+                return await heard(serving, server), await heard(loading, "benchmarks.load")
+    except TimeoutError:
+        raise Failed(f"{server} and its load took longer than {seconds:g} s") from None
+
+
+@asynccontextmanager
+async def child(module: str, job: Job) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """A process that runs a module; at the end it is gone."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        module,
+        json.dumps(job),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    try:
+        yield process
+        await process.wait()
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+async def heard(process: asyncio.subprocess.Process, name: str) -> dict[str, Any]:
+    """The next thing that a child says."""
+    assert process.stdout is not None
+    line = await process.stdout.readline()
+    if not line:
+        raise Failed(f"{name} ended with exit code {await process.wait()} and no report")
+    return cast("dict[str, Any]", json.loads(line))

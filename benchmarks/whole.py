@@ -1,0 +1,100 @@
+"""The whole croupier as the server of a benchmark: gateway, session, croupier, judging, records.
+
+Games are played table by table, several rounds of each, as the manager would have them played.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.book import COLORS, board
+from benchmarks.processes import own_job, tell
+from croupier_common.board_spec import CLASSIC_BOARD
+from croupier_common.messages import JoinParams
+from croupier_common.rules import PRESETS
+from croupier_server.app import run
+from croupier_server.croupier import Croupier, Table
+from croupier_server.gateway.websocket import WebSocketGateway
+from croupier_server.options import configure_logs
+from croupier_server.seats import Seat
+from croupier_server.settings import Clocks, Settings, load_settings
+from croupier_server.storage.records import GameStore, NoRecords, RecordFolder
+
+
+class Hall:
+    """So many tables, and who sits at them."""
+
+    def __init__(self, tables: int, rules: str, store: GameStore, clocks: Clocks) -> None:
+        self.full = asyncio.Event()
+        self._rules = PRESETS[rules]
+        self._store = store
+        self._clocks = clocks
+        self._seats: list[Seat] = []
+        self._boards = [board(table) for table in range(1, tables + 1)]
+
+    def admit(self, params: JoinParams, seat: Seat) -> tuple[str, int | None]:
+        """Seat whoever comes."""
+        self._seats.append(seat)
+        if len(self._seats) == len(COLORS) * len(self._boards):
+            self.full.set()
+        return params.name, None
+
+    def leave(self, seat: Seat) -> None:
+        """A player has gone; its games notice."""
+
+    async def play(self, rounds: int) -> int:
+        """Play all tables' rounds; gives the number of plies."""
+        async with asyncio.TaskGroup() as group:
+            playing = [
+                group.create_task(self._play(table, rounds), name=f"table {table}")
+                for table in range(1, len(self._boards) + 1)
+            ]
+        return sum(task.result() for task in playing)
+
+    async def _play(self, number: int, rounds: int) -> int:
+        seats = self._seats[len(COLORS) * (number - 1) : len(COLORS) * number]
+        plies = 0
+        for played in range(1, rounds + 1):
+            table = Table(
+                game=f"{played}.{number}",
+                board=self._boards[number - 1],
+                rules=self._rules,
+                seats=dict(zip(COLORS, seats, strict=True)),
+            )
+            with self._store.open(table, number, CLASSIC_BOARD) as sink:
+                report = await Croupier(table, self._clocks, sink).play()
+            if report.faults:
+                raise RuntimeError(f"game {table.game}: {report.faults}")
+            plies += report.plies
+        return plies
+
+
+def settings() -> Settings:
+    """The defaults, on any free port."""
+    return load_settings(None, {"server": {"port": 0}})
+
+
+async def main(job: dict[str, Any]) -> None:
+    """Serve, and report."""
+    configured = settings()
+    store: GameStore = NoRecords() if job["records"] is None else RecordFolder(Path(job["records"]))
+    hall = Hall(job["tables"], job["rules"], store, configured.clocks)
+    gateway = WebSocketGateway(configured, hall.admit, hall.leave)
+    await gateway.start()
+    try:
+        tell({"port": gateway.port})
+        await hall.full.wait()
+        wall, cpu = time.perf_counter(), time.process_time()
+        turns = await hall.play(job["rounds"])
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    finally:
+        await gateway.stop()
+    tell({"turns": turns, "turns_per_s": turns / wall, "cpu_us": cpu * 1e6 / turns})
+
+
+if __name__ == "__main__":
+    configure_logs(verbose=False)
+    run(main(own_job()))
