@@ -12,7 +12,7 @@ import pytest
 
 from croupier_common.board_spec import BoardSpec
 from croupier_common.game import NumberedEvent
-from croupier_common.messages import ServerNotification
+from croupier_common.messages import GameEnd, ServerNotification
 from croupier_common.notation import state_from_json
 from croupier_common.strategies import make
 from croupier_common.verdict import Fault
@@ -81,11 +81,22 @@ async def run(store: NoRecords, players: int = 2) -> tuple[TournamentResult, lis
 async def test_game_that_failed_for_our_fault_is_played_again_on_the_same_seed() -> None:
     store = FailingStore(1)
     result, seats = await run(store)
-    assert len(store.opened) == 2
-    assert store.opened[0] == store.opened[1]
+    (first, seed), (again, seed_again) = store.opened
+    assert (first, again) == ("1.1", "1.1-2")
+    assert seed == seed_again
     undisturbed, _ = await run(NoRecords())
     assert result.to_json() == undisturbed.to_json()
     assert [seat.dismissed for seat in seats] == [[None], [None]]
+
+
+async def test_players_are_told_that_a_game_was_interrupted() -> None:
+    _, seats = await run(FailingStore(1))
+    for seat in seats:
+        ends = [message.params for message in seat.told if isinstance(message, GameEnd)]
+        assert [(end.game, end.outcome is None) for end in ends] == [
+            ("1.1", True),
+            ("1.1-2", False),
+        ]
 
 
 async def test_game_that_fails_twice_is_void_and_ejects_nobody() -> None:

@@ -247,6 +247,8 @@ class Client:
     def _tell_end(self, message: GameEnd) -> None:
         game = message.params.game
         you, outcome = self._colors.pop(game, None), read_outcome(message.params.outcome)
+        if message.params.outcome is None:
+            self._tell(f"game {printable(game)} was interrupted by the server, and doesn't count")
         if you is None or outcome is None:
             return
         place = outcome.place(you)

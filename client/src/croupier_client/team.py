@@ -272,8 +272,10 @@ def _read_events(entries: Iterable[Mapping[str, Any]]) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def read_outcome(value: Mapping[str, Any]) -> Outcome | None:
-    """The outcome that a message has; None if this version can't read it."""
+def read_outcome(value: Mapping[str, Any] | None) -> Outcome | None:
+    """The outcome that a message has; None if there is none, or this version can't read it."""
+    if value is None:
+        return None
     try:
         return Outcome.from_json(value)
     except (KeyError, ValueError, TypeError, AttributeError):

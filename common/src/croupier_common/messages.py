@@ -385,7 +385,14 @@ class GameEndParams(_FromServer):
     """A game is over."""
 
     game: GameId
-    outcome: Annotated[dict[str, Any], Field(description="How it ended.", title="outcome")]
+    outcome: Annotated[
+        dict[str, Any] | None,
+        Field(
+            description="How it ended; left out when a fault of the server's interrupted it. "
+            "Such a game does not count, and is played again under another id.",
+            title="outcome",
+        ),
+    ] = None
     events: Annotated[
         list[EventEntry],
         Field(description="All that happened since the player's last turn, without the end."),

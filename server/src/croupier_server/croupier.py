@@ -107,9 +107,13 @@ class Croupier:
             ServerFault: a seat kept us waiting past all clocks.
         """
         self._started = time.monotonic()
-        faults = await self._start()
-        await self._happened(self._game.begin(faults), {})
-        await self._take_turns()
+        try:
+            faults = await self._start()
+            await self._happened(self._game.begin(faults), {})
+            await self._take_turns()
+        except Exception:
+            await self._say_interrupted()
+            raise
         outcome = self._game.outcome
         assert outcome is not None
         await self._say_end(outcome)
@@ -239,6 +243,12 @@ class Croupier:
                 game=self._table.game, outcome=outcome.to_json(), events=event_entries(since)
             )
             await seat.tell(GameEnd(params=params))
+
+    async def _say_interrupted(self) -> None:
+        """Tell those who play on that this game is no more, so that none waits for it."""
+        for color, seat in self._table.seats.items():
+            if color not in self._game.faults:
+                await seat.tell(GameEnd(params=GameEndParams(game=self._table.game, events=[])))
 
 
 def guard_s(budget_ms: int, allowance_ms: int) -> float:

@@ -198,16 +198,17 @@ def _check(result: TournamentResult, records: Path) -> int:
     from croupier_common.record import read_record, replay
 
     files = sorted(records.glob("*.jsonl"))
+    ended = 0
     for file in files:
         try:
             with file.open("rb") as lines:
-                replay(read_record(lines))
+                ended += replay(read_record(lines)).outcome is not None
         except RecordError as problem:
             click.echo(f"{file}: DAMAGED, {problem}", err=True)
             return 1
     played = sum(report is not None for _, report in result.games)
-    if played != len(files):
-        raise UserError(f"{records}: {len(files)} records of {played} games")
+    if played != ended:
+        raise UserError(f"{records}: {ended} records of {played} games")
     click.echo(f"{len(files)} records in {records}, all verified")
     click.echo(f"  croupier show {files[-1]}" if files else "")
     click.echo(f"  again with the same boards and moves: croupier demo --seed {result.seed}")

@@ -62,10 +62,8 @@ class RecordFolder:
 
     @contextmanager
     def open(self, table: Table, seed: int, spec: BoardSpec) -> Generator[EventSink]:
-        """See :class:`GameStore`. A game that was interrupted is kept under another name."""
+        """See :class:`GameStore`."""
         path = self.path / f"{table.game}.jsonl"
-        if path.exists():
-            path.rename(self.path / f"{table.game}.interrupted.jsonl")
         header = Header(
             game=table.game,
             board=table.board,

@@ -188,15 +188,17 @@ class Manager:
         self, pairing: Pairing, names: Sequence[str], attempt: int
     ) -> GameReport | None:
         game = self._settings.game
+        # a player that is asked an old request again answers as before: a new try has its own ids
+        game_id = pairing.game if attempt == 1 else f"{pairing.game}-{attempt}"
         seed = Draws(self._seed, "game", pairing.game).bits() >> 1
         board = game.board.build(seed, rules=game.rules, players=len(names))
         seats = {color: self._players[name].seat for color, name in zip(Color, names, strict=False)}
-        table = Table(pairing.game, board, game.rules, seats)
+        table = Table(game_id, board, game.rules, seats)
         try:
             with self._store.open(table, seed, game.board) as sink:
                 return await Croupier(table, self._settings.clocks, sink).play()
         except Exception:
-            log.exception("game interrupted by a fault of ours", game=pairing.game, try_=attempt)
+            log.exception("game interrupted by a fault of ours", game=game_id)
             return None
 
     # -- start and end
