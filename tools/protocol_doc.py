@@ -280,7 +280,11 @@ def defaults() -> str:
         ("latency allowance", f"{grouped(clocks.latency_allowance_ms)} ms"),
         ("largest message of a player", f"{grouped(kept.max_message)} bytes"),
         ("most that a player may leave unread", f"{grouped(kept.max_unread)} bytes"),
+        ("replies to nothing that is open", grouped(kept.max_surplus)),
+        ("pings in a second", grouped(kept.max_pings)),
+        ("grace of a game for a player that is away", f"{grouped(clocks.grace_ms)} ms"),
         ("connections at once", grouped(kept.max_connections)),
+        ("of one address, that have not joined", grouped(kept.max_unjoined)),
     ]
     return table(("what", "unless set otherwise"), rows)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any
 from urllib.request import urlopen
 
@@ -15,22 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from croupier_server.app import App
 from croupier_server.errors import NotEnoughPlayers, UserError
 from croupier_server.settings import Settings
-from croupier_server.tournament.manager import TournamentResult
-from support.wire import Script, quick_settings
-
-
-@asynccontextmanager
-async def serving(
-    settings: Settings,
-) -> AsyncGenerator[tuple[int, asyncio.Task[TournamentResult]]]:
-    """A server that is waiting for players, and its task."""
-    port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(App(settings, listening=port.set_result).run())
-    try:
-        yield await port, task
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
+from support.wire import Script, quick_settings, serving
 
 
 async def first_answer(connection: ClientConnection, message: object) -> dict[str, Any]:

@@ -36,8 +36,8 @@ class LocalSeat:
     told: list[ServerNotification] = field(default_factory=list[ServerNotification])
     dismissed: list[Fault | None] = field(default_factory=list[Fault | None])
 
-    async def ask(self, call: Call, budget_ms: int) -> Answer | NoAnswer:
-        assert budget_ms > 0
+    async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:
+        assert budget_ms is None or budget_ms > 0
         if call.METHOD not in {"place", "move"}:
             return Answer(True, 0)
         state = state_from_json(dict(getattr(call.params, "state")))  # noqa: B009
@@ -115,7 +115,7 @@ async def test_void_games_everywhere_still_end_the_tournament() -> None:
 
 async def test_seat_that_never_comes_back_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stuck(LocalSeat):
-        async def ask(self, call: Call, budget_ms: int) -> Answer | NoAnswer:
+        async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:
             if call.METHOD == "move":
                 await asyncio.get_running_loop().create_future()
             return await super().ask(call, budget_ms)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,17 @@ def silent(method: str, *, after: int = 0) -> Habit:
     return habit
 
 
+def thinks(method: str, seconds: float) -> Habit:
+    """A habit of taking its time before the right answer."""
+
+    async def habit(_wire: Wire, call: Call) -> bool:
+        if call["method"] == method:
+            await asyncio.sleep(seconds)
+        return False
+
+    return habit
+
+
 def hangs_up(method: str, *, after: int = 0) -> Habit:
     """A habit of closing the connection instead of answering."""
 
@@ -175,6 +187,7 @@ def quick_settings(records: Path | None = None, **sections: Mapping[str, object]
             "move_ms": 300,
             "ack_ms": 300,
             "latency_allowance_ms": 0,
+            "grace_ms": 300,
         },
         "tournament": {"name": "test", "seed": 7},
         "records": {"folder": records},
@@ -202,3 +215,17 @@ async def play(settings: Settings, scripts: Sequence[Script]) -> Arena:
             await joined.wait()
     wires = {task.result().name: task.result() for task in playing}
     return Arena(server.result(), wires, progress)
+
+
+@asynccontextmanager
+async def serving(
+    settings: Settings,
+) -> AsyncGenerator[tuple[int, asyncio.Task[TournamentResult]]]:
+    """A server that is waiting for players, and its task."""
+    port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(App(settings, listening=port.set_result).run())
+    try:
+        yield await port, task
+    finally:
+        task.cancel()
+        await asyncio.wait({task})

@@ -28,6 +28,7 @@ from croupier_common.jsontypes import is_object, shown
 
 __all__ = [
     "MAX_MESSAGE",
+    "NO_CLOCK_MS",
     "PROTOCOL",
     "Ejection",
     "ErrorBody",
@@ -64,8 +65,15 @@ Colour = Annotated[Literal["red", "white", "brown", "black"], Field(title="colou
 Count = Annotated[int, Field(ge=0)]
 Spot = Annotated[list[int], Field(min_length=2, max_length=2, title="position")]
 Rows = Annotated[list[list[Count]], Field(title="board")]
+NO_CLOCK_MS: Final = 86_400_000
+"""The budget that a player without a clock is told: a day."""
+
 Budget = Annotated[
-    Count, Field(description="How long the answer may take, without the latency allowance.")
+    Count,
+    Field(
+        description="How long the answer may take, without the latency allowance; a day for a "
+        "player without a clock."
+    ),
 ]
 GameId = Annotated[str, Field(description="The game's id: round.table in a knock-out.")]
 You = Annotated[Colour, Field(description="The player's own colour in this game.")]
@@ -299,6 +307,15 @@ class LastAnswer(TypedDict):
     """How the player's last answer in this game was taken."""
 
     think_ms: Annotated[Count, Field(description="How long it took, by the server's clock.")]
+    stall_ms: NotRequired[
+        Annotated[
+            Count,
+            Field(description="How long of that the server could not run; it is not charged."),
+        ]
+    ]
+    rtt_ms: NotRequired[
+        Annotated[Count, Field(description="The round trip to the player, where it was measured.")]
+    ]
     verdict: Annotated[Literal["ok"], Field(description="It was in time and legal.")]
 
 
@@ -338,6 +355,13 @@ class TurnParams(_FromServer):
         Field(description="All that happened since the player's last turn, its own act left out."),
     ]
     budget_ms: Budget
+    bank_ms: Annotated[
+        Count | None,
+        Field(
+            description="The spare time left in this game: what a turn takes beyond its budget "
+            "comes out of it. Left out where the clocks have none."
+        ),
+    ] = None
     last: Annotated[
         LastAnswer | None,
         Field(description="How the last answer in this game was taken; not in the first request."),

@@ -55,6 +55,7 @@ class CloseCode(IntEnum):
     INTERNAL = 1011
     EJECTED = 4000
     REFUSED = 4001
+    REPLACED = 4002
 
     @property
     def meaning(self) -> str:
@@ -70,6 +71,7 @@ _CLOSE_MEANINGS: Final[Mapping[CloseCode, str]] = {
     CloseCode.TOO_LARGE: "A message was larger than `max_message`.",
     CloseCode.INTERNAL: "Something is wrong with the server. It is not the player's fault.",
     CloseCode.EJECTED: "The player was ejected; the close reason is the verdict.",
+    CloseCode.REPLACED: "The player joined this session again; its newest connection counts.",
     CloseCode.REFUSED: "The player did not join; the error that was sent before says why.",
 }
 

@@ -90,6 +90,7 @@ _PHASES: Final[dict[Verdict, tuple[Phase, ...]]] = {
     Verdict.TIMEOUT: (*_TURNS, Phase.TOURNAMENT_END),
     Verdict.DISCONNECTED: _CALLS,
     Verdict.OVERSIZE: _CALLS,
+    Verdict.FLOOD: _CALLS,
     Verdict.ERROR_REPLY: _CALLS,
     Verdict.NO_START: (Phase.TOURNAMENT_START, Phase.GAME_START),
     Verdict.NO_ROOM: (Phase.PLACEMENT,),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from croupier_common.events import Ejected, Ended
 from croupier_common.game import Game, NumberedEvent
 from croupier_common.game import Request as TurnRequest
 from croupier_common.messages import (
+    NO_CLOCK_MS,
     Ejection,
     EjectionParams,
     Events,
@@ -23,10 +25,12 @@ from croupier_common.messages import (
     GameEndParams,
     GameStart,
     GameStartParams,
+    LastAnswer,
 )
 from croupier_common.outcome import Color, Outcome
 from croupier_common.rules import Rules
 from croupier_common.verdict import Fault, Phase, Verdict
+from croupier_server.clock import MAX_STALL_MS, Bank
 from croupier_server.errors import ServerFault
 from croupier_server.guard import Guard
 from croupier_server.seats import Answer, Call, NoAnswer, Seat
@@ -37,8 +41,11 @@ __all__ = ["Croupier", "EventSink", "GameReport", "Table"]
 
 log = structlog.get_logger(__name__)
 
-_GUARD_S = 5.0
-"""How long past its budget a seat may keep us waiting before that is a fault of ours."""
+_GUARD_S = 5.0 + MAX_STALL_MS / 1000
+"""How long past its budget a seat may keep us waiting before that is a fault of ours.
+
+A seat's own clock may stand still for as long as our loop was stalled, so that comes on top.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,11 @@ class Croupier:
         self._sink = sink
         self._game = Game(table.game, table.board, list(table.seats), table.rules)
         self._faults: dict[Color, Fault] = {}
-        self._last: dict[Color, int] = {}
+        self._last: dict[Color, LastAnswer] = {}
+        bank = Bank(clocks.bank_ms, clocks.increment_ms)
+        self._banks = dict.fromkeys(table.seats, bank)
+        self._has_banks = bool(clocks.bank_ms or clocks.increment_ms)
+        self._stalled_ms = 0
         self._writer = StateWriter()
         self._started = 0.0
 
@@ -146,11 +157,11 @@ class Croupier:
             players=[{"color": c.value, "name": s.name} for c, s in table.seats.items()],
             rules=table.rules.to_json(),
             board=table.board.to_json(),
-            budget_ms=clocks.start_ms,
+            budget_ms=told_budget(seat, clocks.start_ms, clocks),
             budgets_ms={"place": clocks.place_ms, "move": clocks.move_ms},
         )
         call = GameStart(id=f"{table.game}:0", params=params)
-        answer = await ask_guarded(seat, call, clocks.start_ms, clocks.latency_allowance_ms)
+        answer = await ask_guarded(seat, call, clocks.start_ms, clocks)
         return fault_of_ack(answer, Phase.GAME_START)
 
     # -- a turn
@@ -172,23 +183,54 @@ class Croupier:
         seat = self._table.seats[request.color]
         clocks = self._clocks
         budget_ms = clocks.place_ms if request.method == "place" else clocks.move_ms
-        last_ms = self._last.get(request.color)
-        call = TurnCall(request, budget_ms, last_ms, seat.wants_legal_actions, self._writer)
-        guard.begin(guard_s(budget_ms, clocks.latency_allowance_ms))
-        answer = await seat.ask(call, budget_ms)
+        bank = self._banks[request.color]
+        call = TurnCall(
+            request,
+            told_budget(seat, budget_ms, clocks),
+            bank.left_ms if self._has_banks else None,
+            self._last.get(request.color),
+            seat.wants_legal_actions,
+            self._writer,
+        )
+        limit_ms = None if seat.name in clocks.no_clock else budget_ms + bank.left_ms
+        guard.begin(guard_s(limit_ms, clocks))
+        answer = await seat.ask(call, limit_ms)
         guard.end()
+        self._took(request.color, answer, budget_ms)
         if isinstance(answer, Answer):
-            self._last[request.color] = answer.think_ms
             events = self._game.reply(answer.result)
         else:
             fault = Fault(answer.verdict, request.phase, answer.detail, answer.sent)
             events = self._game.fault(request.color, fault)
-        await self._happened(events, {"think_ms": answer.think_ms})
+        await self._happened(events, timing_of(answer))
+
+    def _took(self, color: Color, answer: Answer | NoAnswer, budget_ms: int) -> None:
+        """Keep account of the time that an answer took, the player's and ours."""
+        last: LastAnswer = {
+            "think_ms": answer.think_ms,
+            "stall_ms": answer.stall_ms,
+            "verdict": "ok",
+        }
+        if answer.rtt_ms is not None:
+            last["rtt_ms"] = answer.rtt_ms
+        self._last[color] = last
+        if self._has_banks:
+            charged_ms = max(0, answer.think_ms - answer.stall_ms)
+            allowance_ms = self._clocks.latency_allowance_ms
+            self._banks[color] = self._banks[color].after(charged_ms, budget_ms, allowance_ms)
+        self._stalled_ms += answer.stall_ms
+        if self._stalled_ms > MAX_STALL_MS:
+            raise ServerFault(
+                f"game {self._table.game}: the server could not run for {self._stalled_ms} ms "
+                "of its turns"
+            )
 
     # -- what happened
 
     async def _happened(self, events: Sequence[NumberedEvent], observed: Mapping[str, Any]) -> None:
         """Write what happened, then tell it."""
+        if not events:
+            return
         t_ms = int((time.monotonic() - self._started) * 1000)
         self._sink.write([(event, self._observed(event, t_ms, observed)) for event in events])
         for seat in self._table.seats.values():
@@ -251,9 +293,24 @@ class Croupier:
                 await seat.tell(GameEnd(params=GameEndParams(game=self._table.game, events=[])))
 
 
-def guard_s(budget_ms: int, allowance_ms: int) -> float:
+def told_budget(seat: Seat, budget_ms: int, clocks: Clocks) -> int:
+    """The budget that a request shows to a seat."""
+    return NO_CLOCK_MS if seat.name in clocks.no_clock else budget_ms
+
+
+def timing_of(answer: Answer | NoAnswer) -> dict[str, int]:
+    """What was measured of an answer, as a record keeps it."""
+    timing = {"think_ms": answer.think_ms, "stall_ms": answer.stall_ms}
+    if answer.rtt_ms is not None:
+        timing["rtt_ms"] = answer.rtt_ms
+    return timing
+
+
+def guard_s(limit_ms: int | None, clocks: Clocks) -> float:
     """How many seconds a seat may take to come back with anything."""
-    return (budget_ms + allowance_ms) / 1000 + _GUARD_S
+    if limit_ms is None:
+        return math.inf
+    return (limit_ms + clocks.latency_allowance_ms + clocks.grace_ms) / 1000 + _GUARD_S
 
 
 def not_back(call_id: str, seat: Seat) -> ServerFault:
@@ -261,17 +318,16 @@ def not_back(call_id: str, seat: Seat) -> ServerFault:
     return ServerFault(f"{call_id}: the seat of {seat.name} did not come back")
 
 
-async def ask_guarded(
-    seat: Seat, call: Call, budget_ms: int, allowance_ms: int
-) -> Answer | NoAnswer:
+async def ask_guarded(seat: Seat, call: Call, budget_ms: int, clocks: Clocks) -> Answer | NoAnswer:
     """Ask a seat, and take it for a fault of ours if even its own clock doesn't end that.
 
     Raises:
         ServerFault: there is no answer long after its budget.
     """
+    limit_ms = None if seat.name in clocks.no_clock else budget_ms
     try:
-        async with asyncio.timeout(guard_s(budget_ms, allowance_ms)):
-            return await seat.ask(call, budget_ms)
+        async with asyncio.timeout(None if limit_ms is None else guard_s(limit_ms, clocks)):
+            return await seat.ask(call, limit_ms)
     except TimeoutError:
         raise not_back(call.id, seat) from None
 

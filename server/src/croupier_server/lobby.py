@@ -56,8 +56,6 @@ class Lobby:
                 f"no room {shown(params.room, 80)}; leave room out to join the tournament",
                 ErrorCode.INVALID_PARAMS,
             )
-        if params.session is not None:
-            raise Refused("no such session; join without one", ErrorCode.SESSION)
         taken = {_key(other.name) for other in self._seats}
         name = checked_name(params.name)
         if _key(name) in taken:
@@ -67,15 +65,20 @@ class Lobby:
         self._changed.set()
         return name, params.age if self._settings.ages == "declared" else None
 
-    def leave(self, seat: Seat) -> None:
-        """A player has gone; before the start, that frees its place."""
-        if self._open and seat in self._seats:
-            self._seats.remove(seat)
-            log.info("player left", player=seat.name, players=len(self._seats))
-            self._changed.set()
+    def leave(self, seat: Seat) -> bool:
+        """A player is away; before the start, that frees its place, and True is given."""
+        if not self._open or seat not in self._seats:
+            return False
+        self._seats.remove(seat)
+        log.info("player left", player=seat.name, players=len(self._seats))
+        self._changed.set()
+        return True
 
-    async def gather(self) -> tuple[Seat, ...]:
+    async def gather(self, *, wait_for_first: bool = True) -> tuple[Seat, ...]:
         """Wait for players and close the lobby.
+
+        Args:
+            wait_for_first: whether the wait begins with the first sign-up, and not now.
 
         Returns:
             the seats, by sign-up.
@@ -84,7 +87,8 @@ class Lobby:
             NotEnoughPlayers: after all periods of waiting there are too few.
         """
         settings = self._settings
-        await self._until(1)
+        if wait_for_first:
+            await self._until(1)
         for period in range(settings.periods):
             try:
                 async with asyncio.timeout(settings.wait_ms / 1000):

@@ -22,10 +22,14 @@ class Answer:
     Attributes:
         result: the JSON value, not yet judged.
         think_ms: from calling send to reading the reply.
+        stall_ms: for how much of that our own loop could not run.
+        rtt_ms: the least of the last round trips to the player, where one was measured.
     """
 
     result: object
     think_ms: int
+    stall_ms: int = 0
+    rtt_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class NoAnswer:
     detail: str
     sent: str | None = None
     think_ms: int = 0
+    stall_ms: int = 0
+    rtt_ms: int | None = None
 
 
 class Seat(Protocol):
@@ -66,8 +72,11 @@ class Seat(Protocol):
         """How many games it can play at once."""
         ...
 
-    async def ask(self, call: Call, budget_ms: int) -> Answer | NoAnswer:
-        """Its answer, or why there is none within the budget. Never raises for the player."""
+    async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:
+        """Its answer, or why there is none within the budget. Never raises for the player.
+
+        Without a budget, there is no clock.
+        """
         ...
 
     async def tell(self, message: ServerNotification) -> None:

@@ -95,6 +95,25 @@ class Clocks(_Section):
     latency_allowance_ms: Annotated[
         int, Field(ge=0, le=60_000, description="What every answer gets on top, for the network.")
     ] = 100
+    bank_ms: Annotated[
+        int,
+        Field(ge=0, le=86_400_000, description="Spare time for a whole game, beyond the budgets."),
+    ] = 0
+    increment_ms: Annotated[
+        int, Field(ge=0, le=3_600_000, description="What each turn adds to the spare time.")
+    ] = 0
+    grace_ms: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=3_600_000,
+            description="In a game, how long requests wait in all for a player that is away.",
+        ),
+    ] = 10_000
+    no_clock: Annotated[
+        tuple[str, ...],
+        Field(description="Names of players without a clock: people, or a player in a debugger."),
+    ] = ()
 
     def budgets_ms(self) -> dict[str, int]:
         """The budget of each method."""
@@ -116,6 +135,22 @@ class Limits(_Section):
     max_unread: Annotated[
         int, Field(ge=65_536, description="What a player may leave unread, in bytes.")
     ] = 1_048_576
+    max_surplus: Annotated[
+        int,
+        Field(ge=0, le=1_000_000, description="Replies to nothing that is open, from a player."),
+    ] = 256
+    max_pings: Annotated[
+        int, Field(ge=0, le=1_000_000, description="Pings in a second; 0 for any number.")
+    ] = 32
+    max_unjoined: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=100_000,
+            description="Connections of one address that have not joined, more get HTTP 429; 0 "
+            "for any number, as behind a proxy.",
+        ),
+    ] = 32
     max_connections: Annotated[
         int, Field(ge=2, le=100_000, description="Connections at a time; more get HTTP 503.")
     ] = 10_000

@@ -93,14 +93,16 @@ class TurnCall:
 
     Attributes:
         request: what the game asks.
-        last_ms: how long the player thought on its last answer in this game, if there was one.
+        bank_ms: the spare time left, where the clocks have any.
+        last: how the player's last answer in this game was taken, if there was one.
         legal_actions: whether to list them.
         writer: has written the game's states so far, and writes this one.
     """
 
     request: Request
     budget_ms: int
-    last_ms: int | None
+    bank_ms: int | None
+    last: LastAnswer | None
     legal_actions: bool
     writer: StateWriter
 
@@ -118,9 +120,6 @@ class TurnCall:
     def params(self) -> TurnParams:
         """The params as a model, made on trust, for whoever does not send the text."""
         request = self.request
-        last: LastAnswer | None = None
-        if self.last_ms is not None:
-            last = {"think_ms": self.last_ms, "verdict": "ok"}
         actions = [action.to_json() for action in request.state.legal_actions]
         return TurnParams.model_construct(
             game=request.game,
@@ -128,7 +127,8 @@ class TurnCall:
             state=cast("StateEntry", state_to_json(request.state, whole=False)),
             events=event_entries(request.events),
             budget_ms=self.budget_ms,
-            last=last,
+            bank_ms=self.bank_ms,
+            last=self.last,
             legal_actions=actions if self.legal_actions else None,
         )
 
@@ -142,9 +142,11 @@ class TurnCall:
         request = self.request
         game = encode_basestring(request.game)
         events = to_json(event_entries(request.events)).decode()
-        last = actions = ""
-        if self.last_ms is not None:
-            last = f',"last":{{"think_ms":{self.last_ms},"verdict":"ok"}}'
+        bank = last = actions = ""
+        if self.bank_ms is not None:
+            bank = f',"bank_ms":{self.bank_ms}'
+        if self.last is not None:
+            last = f',"last":{to_json(self.last).decode()}'
         if self.legal_actions:
             legal = [action.to_json() for action in request.state.legal_actions]
             actions = f',"legal_actions":{to_json(legal).decode()}'
@@ -152,7 +154,7 @@ class TurnCall:
             f'{{"jsonrpc":"2.0","id":{game[:-1]}:{request.seq}","method":"{request.method}",'
             f'"params":{{"game":{game},"you":"{request.color}",'
             f'"state":{self.writer.text(request.state)},"events":{events},'
-            f'"budget_ms":{self.budget_ms}{last}{actions}}}}}'
+            f'"budget_ms":{self.budget_ms}{bank}{last}{actions}}}}}'
         )
 
 

@@ -1,9 +1,11 @@
-"""Players over WebSocket: the listening socket, the connections, and the seats they become."""
+"""Players over WebSocket: the listening socket, who may connect, and the reading of connections."""
 
 from __future__ import annotations
 
 import asyncio
-import secrets
+import socket as sockets
+import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -12,179 +14,58 @@ from typing import Final
 import structlog
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
+from websockets.protocol import Event
 
 from croupier_common.messages import (
     PROTOCOL,
     ErrorCode,
-    Joined,
     JoinParams,
     JoinResult,
     Refusal,
     RefusalBody,
     Rejected,
-    ServerNotification,
 )
-from croupier_common.session import Answered, CloseCode, JoinAsked, Misbehaved, Session
-from croupier_common.verdict import Fault, Verdict
+from croupier_common.session import CloseCode, JoinAsked, Misbehaved
 from croupier_server import __version__
 from croupier_server.errors import Refused, UserError
-from croupier_server.seats import Answer, Call, NoAnswer, Seat
+from croupier_server.gateway.player import Connection, WebSocketSeat
+from croupier_server.heartbeat import Heartbeat
+from croupier_server.seats import Seat
 from croupier_server.settings import Settings
 
-__all__ = ["WebSocketGateway", "WebSocketSeat"]
+__all__ = ["WebSocketGateway"]
 
 log = structlog.get_logger(__name__)
 
-_SECOND_LOOK_S: Final = 0.002
-"""After a timer fired, how long the loop gets to read what already lies in the socket."""
+_PING_S: Final = 5.0
+"""How often the round trip to an idle player is measured."""
 
 Admit = Callable[[JoinParams, Seat], tuple[str, int | None]]
-Leave = Callable[[Seat], None]
+Leave = Callable[[Seat], bool]
 
 
-class WebSocketSeat:
-    """A player on a WebSocket connection.
+class _Socket(ServerConnection):
+    """A connection that counts the pings that come; the library answers each by itself.
 
-    What arrives is read by the connection's handler and given to :meth:`received`; a request that
-    waits for it is a future by its id.
+    ``max_pings`` a second are allowed; ``flooded`` tells that there were more.
     """
 
-    def __init__(self, connection: ServerConnection, settings: Settings) -> None:
-        self.session = Session()
-        self.name = ""
-        self.age: int | None = None
-        self.wants_events = False
-        self.wants_legal_actions = False
-        self.max_games = 1
-        self._connection = connection
-        self._loop = asyncio.get_running_loop()
-        self._allowance_ms = settings.clocks.latency_allowance_ms
-        self._max_unread = settings.limits.max_unread
-        self._waiting: dict[str, asyncio.Future[Answer | NoAnswer]] = {}
-        self._asked_at: dict[str, float] = {}
-        self._kept: NoAnswer | None = None  # a fault out of turn; it decides when next asked
-        self._closing: asyncio.Task[None] | None = None
+    max_pings = 0
+    flooded = False
+    _pings = 0
+    _second = 0
 
-    def __repr__(self) -> str:
-        return f"<WebSocketSeat {self.name!r} {self.session.state}>"
-
-    # -- for the croupier
-
-    async def ask(self, call: Call, budget_ms: int) -> Answer | NoAnswer:
-        """See :meth:`croupier_server.seats.Seat.ask`."""
-        if self._kept is not None:
-            return self._kept
-        waiting: asyncio.Future[Answer | NoAnswer] = self._loop.create_future()
-        request_id = call.id
-        self._waiting[request_id] = waiting
-        self.session.asked(request_id)
-        self._asked_at[request_id] = started = self._loop.time()
-        seconds = (budget_ms + self._allowance_ms) / 1000
-        timer = self._loop.call_at(started + seconds, self._expired, request_id, budget_ms)
-        try:
-            await self._send(call.text())
-            return await waiting
-        finally:
-            timer.cancel()
-            self._forget(request_id)
-
-    async def tell(self, message: ServerNotification) -> None:
-        """See :meth:`croupier_server.seats.Seat.tell`."""
-        await self._send(message.text())
-
-    def dismiss(self, fault: Fault | None) -> None:
-        """See :meth:`croupier_server.seats.Seat.dismiss`."""
-        if self._closing is None:
-            code, reason = CloseCode.DONE, ""
-            if fault is not None:
-                code, reason = CloseCode.EJECTED, fault.verdict.value
-            self._closing = self._loop.create_task(
-                self._connection.close(code, reason), name=f"close {self.name}"
-            )
-
-    # -- for the connection's handler
-
-    def joined(self, params: JoinParams, name: str, age: int | None) -> None:
-        """Take over what the player says of itself, and what of it counts."""
-        self.name, self.age = name, age
-        self.wants_events = params.events
-        self.wants_legal_actions = params.legal_actions
-        self.max_games = params.max_games
-        self.session.joined()
-
-    def received(self, raw: str | bytes) -> None:
-        """Take what arrived after the join."""
-        arrived = self._loop.time()
-        received = self.session.receive(raw)
-        if isinstance(received, Answered):
-            self._settle(received.id, self._answer(received, arrived))
-        elif isinstance(received, Misbehaved):
-            self._fault(NoAnswer(received.verdict, received.detail, sent=received.raw))
-        else:
-            log.info("reply dropped", player=self.name, id=getattr(received, "id", None))
-
-    def gone(self, closed: ConnectionClosed) -> None:
-        """The connection is closed, by whomever; what came before that still counts."""
-        self.session.closed()
-        self._fault(_why_closed(closed))
-
-    async def finished(self) -> None:
-        """Wait until a closing of ours has ended."""
-        if self._closing is not None:
-            await self._closing
-
-    async def send_joined(self, asked: JoinAsked, result: JoinResult) -> None:
-        """Answer the join."""
-        await self._send(Joined(id=asked.id, result=result).model_dump_json())
-
-    # -- within
-
-    async def _send(self, text: str) -> None:
-        unread = self._connection.transport.get_write_buffer_size()
-        if unread > self._max_unread:
-            log.warning("connection dropped: it does not read", player=self.name, unread=unread)
-            self._connection.transport.abort()
-            return
-        try:  # suppress() takes its time, and every turn comes along here
-            await self._connection.send(text)
-        except ConnectionClosed:
-            return  # the handler sees it too, after all that came before
-
-    def _answer(self, received: Answered, arrived: float) -> Answer | NoAnswer:
-        think_ms = int((arrived - self._asked_at[received.id]) * 1000)
-        reply = received.reply
-        if reply.error is None:
-            return Answer(reply.result, think_ms)
-        detail = f"error {reply.error.code}: {reply.error.message}"
-        return NoAnswer(Verdict.ERROR_REPLY, detail[:400], received.raw[:400], think_ms)
-
-    def _fault(self, fault: NoAnswer) -> None:
-        """A fault that belongs to no request ends every open one, or is kept for the next."""
-        if self._kept is None:
-            self._kept = fault
-        for request_id in list(self._waiting):
-            self._settle(request_id, fault)
-
-    def _expired(self, request_id: str, budget_ms: int) -> None:
-        """The timer fired. That decides nothing yet: an answer may lie unread in the socket."""
-        self._loop.call_later(_SECOND_LOOK_S, self._give_up, request_id, budget_ms)
-
-    def _give_up(self, request_id: str, budget_ms: int) -> None:
-        if request_id not in self._waiting:
-            return
-        think_ms = int((self._loop.time() - self._asked_at[request_id]) * 1000)
-        detail = f"no answer within {budget_ms} ms (and {self._allowance_ms} ms for the network)"
-        self._settle(request_id, NoAnswer(Verdict.TIMEOUT, detail, think_ms=think_ms))
-
-    def _settle(self, request_id: str, answer: Answer | NoAnswer) -> None:
-        waiting = self._waiting.get(request_id)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(answer)
-
-    def _forget(self, request_id: str) -> None:
-        del self._waiting[request_id], self._asked_at[request_id]
-        self.session.given_up(request_id)
+    def process_event(self, event: Event) -> None:
+        if isinstance(event, Frame) and event.opcode is Opcode.PING:
+            second = int(time.monotonic())
+            self._pings = self._pings + 1 if second == self._second else 1
+            self._second = second
+            if self.max_pings and self._pings > self.max_pings and not self.flooded:
+                self.flooded = True
+                self.transport.abort()
+        super().process_event(event)
 
 
 class WebSocketGateway:
@@ -193,7 +74,8 @@ class WebSocketGateway:
     Args:
         admit: takes a seat with what its player says of itself, and gives its name and age as
             they count; or raises :class:`~croupier_server.errors.Refused`.
-        leave: told when a player that was admitted has gone.
+        leave: told when a player that was admitted is away; True if nobody waits for it, so that
+            it can't come back.
     """
 
     def __init__(self, settings: Settings, admit: Admit, leave: Leave) -> None:
@@ -201,7 +83,11 @@ class WebSocketGateway:
         self._admit = admit
         self._leave = leave
         self._server: Server | None = None
-        self._seats: set[WebSocketSeat] = set()
+        self._heartbeat = Heartbeat()
+        self._pinging: asyncio.Task[None] | None = None
+        self._sessions: dict[str, WebSocketSeat] = {}
+        self._connections = 0
+        self._unjoined: Counter[str] = Counter()
 
     @property
     def port(self) -> int:
@@ -227,106 +113,178 @@ class WebSocketGateway:
                 max_queue=4,
                 open_timeout=5,
                 close_timeout=2,
+                ping_interval=None,  # the gateway's own pings measure round trips
                 ping_timeout=None,  # a player that thinks long is dropped by its clock alone
                 write_limit=2 * limits.max_unread,  # so that no send ever waits for a reader
                 process_request=self._process_request,
                 server_header=None,
+                create_connection=_Socket,
             )
         except OSError as problem:
             raise UserError(
                 f"can't listen on {where.host} port {where.port}: "
                 f"{(problem.strerror or str(problem)).lower()}"
             ) from None
+        self._heartbeat.start()
+        self._pinging = asyncio.create_task(self._measure_round_trips(), name="pings")
 
     async def stop(self) -> None:
         """Stop listening and close what is open; may be called twice, or before the start."""
-        if self._server is None:
-            return
-        self._server.close(code=CloseCode.STOPPING, reason="the server stops")
-        await self._server.wait_closed()
+        self._heartbeat.stop()
+        if self._pinging is not None:
+            self._pinging.cancel()
+            await asyncio.wait({self._pinging})
+            self._pinging = None
+        if self._server is not None:
+            self._server.close(code=CloseCode.STOPPING, reason="the server stops")
+            await self._server.wait_closed()
+
+    # -- who may connect
 
     def _process_request(self, connection: ServerConnection, request: Request) -> Response | None:
+        limits = self._settings.limits
         if request.path == "/healthz":
             return connection.respond(HTTPStatus.OK, "ok\n")
-        if len(self._seats) >= self._settings.limits.max_connections:
+        if self._connections >= limits.max_connections:
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections\n")
+        waiting = self._unjoined[_address(connection)]
+        if limits.max_unjoined and waiting >= limits.max_unjoined:
+            text = f"{waiting} connections from your address have not joined yet\n"
+            return connection.respond(HTTPStatus.TOO_MANY_REQUESTS, text)
         return None
 
-    async def _handle(self, connection: ServerConnection) -> None:
+    async def _handle(self, socket: ServerConnection) -> None:
         """A connection lives as long as this."""
-        seat = WebSocketSeat(connection, self._settings)
-        self._seats.add(seat)
+        assert isinstance(socket, _Socket)
+        socket.max_pings = self._settings.limits.max_pings
+        _keep_alive(socket)
+        connection = Connection(socket)
+        self._connections += 1
         try:
-            if await self._join(connection, seat):
+            seat = await self._join(connection)
+            if seat is not None:
                 await self._read(connection, seat)
         finally:
-            self._seats.discard(seat)
+            self._connections -= 1
 
-    async def _join(self, connection: ServerConnection, seat: WebSocketSeat) -> bool:
-        """Have the player join; False if it did not, and the connection is closed."""
+    # -- joining
+
+    async def _join(self, connection: Connection) -> WebSocketSeat | None:
+        """The player's seat; None if it did not join, and the connection is closed."""
+        address = _address(connection.socket)
+        self._unjoined[address] += 1
+        try:
+            asked = await self._first_message(connection)
+            seat = None if asked is None else self._seat_for(asked)
+        except Rejected as rejected:
+            await self._refuse(connection.socket, rejected)
+            return None
+        finally:
+            self._unjoined[address] -= 1
+            if not self._unjoined[address]:
+                del self._unjoined[address]
+        if asked is None or seat is None:
+            return None
+        await seat.attach(connection, asked, self._welcome(seat))
+        await self._ping(connection)
+        return seat
+
+    async def _first_message(self, connection: Connection) -> JoinAsked | None:
+        """The join; None if the connection is closed before it."""
         join_ms = self._settings.clocks.join_ms
         try:
             async with asyncio.timeout(join_ms / 1000):
-                raw = await connection.recv()
+                raw = await connection.socket.recv()
         except TimeoutError:
-            rejected = Rejected(f"no join within {join_ms} ms", ErrorCode.INVALID_REQUEST)
-            await self._refuse(connection, rejected)
-            return False
+            reason = f"no join within {join_ms} ms"
+            raise Rejected(reason, ErrorCode.INVALID_REQUEST) from None
         except ConnectionClosed:
-            return False
-        received = seat.session.receive(raw)
+            return None
+        received = connection.session.receive(raw)
         if isinstance(received, Misbehaved):
-            await self._refuse(connection, received.rejected)
-            return False
+            raise received.rejected
         assert isinstance(received, JoinAsked)  # nothing else can be sent before
-        try:
-            seat.joined(received.params, *self._admit(received.params, seat))
-        except Refused as refused:
-            rejected = Rejected(str(refused), refused.code, received.id, refused.data)
-            await self._refuse(connection, rejected)
-            return False
-        await seat.send_joined(received, self._welcome(seat))
-        return True
+        return received
 
-    async def _read(self, connection: ServerConnection, seat: WebSocketSeat) -> None:
+    def _seat_for(self, asked: JoinAsked) -> WebSocketSeat:
+        """The seat of a session that is taken up again, or a new one."""
+        params = asked.params
+        if params.session is not None:
+            seat = self._sessions.get(params.session)
+            if seat is None:
+                raise Rejected("no such session; join without one", ErrorCode.SESSION, asked.id)
+            log.info("player is back", player=seat.name)
+            return seat
+        seat = WebSocketSeat(self._settings, self._heartbeat.meter)
         try:
-            while True:
-                seat.received(await connection.recv())
-        except ConnectionClosed as closed:
-            seat.gone(closed)
-        finally:
-            self._leave(seat)
-            await seat.finished()
+            seat.joined(params, *self._admit(params, seat))
+        except Refused as refused:
+            raise Rejected(str(refused), refused.code, asked.id, refused.data) from None
+        self._sessions[seat.token] = seat
+        return seat
 
     def _welcome(self, seat: WebSocketSeat) -> JoinResult:
         return JoinResult(
             protocol=PROTOCOL,
             server=f"croupier {__version__}",
-            session=secrets.token_urlsafe(16),
+            session=seat.token,
             name=seat.name,
             max_message=self._settings.limits.max_message,
             budgets_ms=self._settings.clocks.budgets_ms(),
         )
 
     @staticmethod
-    async def _refuse(connection: ServerConnection, rejected: Rejected) -> None:
+    async def _refuse(socket: ServerConnection, rejected: Rejected) -> None:
         log.info("join refused", reason=str(rejected), code=rejected.code)
         error = RefusalBody(code=rejected.code, message=str(rejected), data=rejected.data)
         refusal = Refusal(id=rejected.id, error=error)
         with suppress(ConnectionClosed):
-            await connection.send(refusal.model_dump_json())
-            await connection.close(CloseCode.REFUSED, "join refused")
+            await socket.send(refusal.model_dump_json())
+            await socket.close(CloseCode.REFUSED, "join refused")
+
+    # -- reading
+
+    async def _read(self, connection: Connection, seat: WebSocketSeat) -> None:
+        socket = connection.socket
+        assert isinstance(socket, _Socket)
+        try:
+            while True:
+                seat.received(connection, await socket.recv())
+        except ConnectionClosed as closed:
+            if socket.flooded:
+                seat.flooded(f"more than {socket.max_pings} pings in a second")
+            seat.lost(connection, closed)
+        finally:
+            if seat.connection is None and self._leave(seat):
+                self._sessions.pop(seat.token, None)
+            await connection.closed()
+
+    async def _measure_round_trips(self) -> None:
+        """Ping whoever has nothing to answer, now and then."""
+        while True:
+            await asyncio.sleep(_PING_S)
+            for seat in list(self._sessions.values()):
+                if seat.is_idle and seat.connection is not None:
+                    await self._ping(seat.connection)
+
+    @staticmethod
+    async def _ping(connection: Connection) -> None:
+        def pong(answer: asyncio.Future[float]) -> None:
+            if not answer.cancelled() and answer.exception() is None:
+                connection.round_trips.append(answer.result())
+
+        with suppress(ConnectionClosed):
+            answer = await connection.socket.ping()
+            asyncio.ensure_future(answer).add_done_callback(pong)
 
 
-def _why_closed(closed: ConnectionClosed) -> NoAnswer:
-    """What a closed connection says of the player, by the close code that we sent, if any."""
-    sent = None if closed.rcvd_then_sent else closed.sent
-    if sent is not None and sent.code == CloseCode.TOO_LARGE:
-        return NoAnswer(Verdict.OVERSIZE, f"a message over the limit: {sent.reason}")
-    if sent is not None and sent.code in {CloseCode.NOT_WEBSOCKET, CloseCode.NOT_UNICODE}:
-        return NoAnswer(Verdict.MALFORMED, f"not WebSocket, or not UTF-8: {sent.reason}")
-    if closed.rcvd is not None:
-        detail = f"the connection was closed by the player (code {closed.rcvd.code})"
-    else:
-        detail = "the connection was lost"
-    return NoAnswer(Verdict.DISCONNECTED, detail)
+def _address(connection: ServerConnection) -> str:
+    remote = connection.remote_address
+    return str(remote[0]) if remote else ""
+
+
+def _keep_alive(socket: ServerConnection) -> None:
+    """Have the system find out about a peer that is gone, for seats that no clock watches."""
+    raw = socket.transport.get_extra_info("socket")
+    if raw is not None:
+        raw.setsockopt(sockets.SOL_SOCKET, sockets.SO_KEEPALIVE, 1)

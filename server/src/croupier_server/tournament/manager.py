@@ -241,12 +241,7 @@ class Manager:
         async with asyncio.TaskGroup() as group:
             asked = {
                 name: group.create_task(
-                    ask_guarded(
-                        self._players[name].seat,
-                        call,
-                        clocks.ack_ms,
-                        clocks.latency_allowance_ms,
-                    ),
+                    ask_guarded(self._players[name].seat, call, clocks.ack_ms, clocks),
                     name=f"{phase} {name}",
                 )
                 for name, call in calls.items()

@@ -1,0 +1,418 @@
+"""A player over WebSocket: the seat, which outlives its connections, and its open requests."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import secrets
+from collections import deque
+from typing import Final
+
+import structlog
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+
+from croupier_common.messages import (
+    Events,
+    GameEnd,
+    Joined,
+    JoinParams,
+    JoinResult,
+    ServerNotification,
+)
+from croupier_common.session import Answered, CloseCode, Dropped, JoinAsked, Misbehaved, Session
+from croupier_common.verdict import Fault, Verdict
+from croupier_server.clock import StallMeter, TurnClock
+from croupier_server.seats import Answer, Call, NoAnswer
+from croupier_server.settings import Settings
+
+__all__ = ["Connection", "WebSocketSeat"]
+
+log = structlog.get_logger(__name__)
+
+_LAST_LOOK_S: Final = 0.002
+"""After the time is over, how long the loop gets to read what already lies in the socket."""
+
+_MISSED: Final = 256
+"""How many notifications are kept for a player that is away."""
+
+_ROUND_TRIPS: Final = 5
+"""The least of so many last round trips is the one that counts."""
+
+
+class Connection:
+    """One WebSocket connection, and what its player may send on it."""
+
+    __slots__ = ("closing", "round_trips", "session", "socket")
+
+    def __init__(self, socket: ServerConnection) -> None:
+        self.socket = socket
+        self.session = Session()
+        self.closing: asyncio.Task[None] | None = None
+        self.round_trips: deque[float] = deque(maxlen=_ROUND_TRIPS)
+
+    def close(self, code: CloseCode, reason: str) -> None:
+        """Begin to close it; :meth:`closed` waits until that is done."""
+        if self.closing is None:
+            self.closing = asyncio.get_running_loop().create_task(
+                self.socket.close(code, reason), name=f"close connection ({reason})"
+            )
+
+    async def closed(self) -> None:
+        """Wait until a closing of ours has ended."""
+        if self.closing is not None:
+            await self.closing
+
+
+class _Open:
+    """A request that waits for its answer.
+
+    ``clock`` is None until it is first delivered; ``away_since`` is when waiting for that began.
+    """
+
+    __slots__ = ("answer", "away_since", "budget_ms", "call", "clock", "game", "timer")
+
+    def __init__(
+        self, call: Call, budget_ms: int | None, answer: asyncio.Future[Answer | NoAnswer]
+    ) -> None:
+        self.call = call
+        self.budget_ms = budget_ms
+        self.answer = answer
+        self.game = call.id.rpartition(":")[0]
+        self.clock: TurnClock | None = None
+        self.away_since = 0.0
+        self.timer: asyncio.TimerHandle | None = None
+
+    def set_timer(self, timer: asyncio.TimerHandle | None) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer = timer
+
+
+class WebSocketSeat:
+    """A player, whichever connection it has at the time, or none.
+
+    What arrives is read by the connection's handler and given to :meth:`received`. A request stays
+    open while the player is away and its clock runs on; one that can't be delivered waits for its
+    connection, from a grace that each game has once. So nobody gains time by leaving.
+
+    Attributes:
+        token: takes the session up again on another connection.
+    """
+
+    def __init__(self, settings: Settings, meter: StallMeter) -> None:
+        self.token = secrets.token_urlsafe(16)
+        self.name = ""
+        self.age: int | None = None
+        self.wants_events = False
+        self.wants_legal_actions = False
+        self.max_games = 1
+        self._loop = asyncio.get_running_loop()
+        self._meter = meter
+        self._clocks = settings.clocks
+        self._limits = settings.limits
+        self._connection: Connection | None = None
+        self._open: dict[str, _Open] = {}
+        self._kept: NoAnswer | None = None  # a fault out of turn; it decides when next asked
+        self._away = ""  # how the last connection was lost
+        self._grace_s: dict[str, float] = {}
+        self._missed: deque[str] = deque(maxlen=_MISSED)
+        self._told: dict[str, list[tuple[int, str]]] = {}
+        self._surplus = 0
+        self._dismissed: Fault | None = None
+        self._is_dismissed = False
+
+    def __repr__(self) -> str:
+        return f"<WebSocketSeat {self.name!r} {'here' if self._connection else 'away'}>"
+
+    # -- for the croupier
+
+    async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:
+        """See :meth:`croupier_server.seats.Seat.ask`."""
+        if self._kept is not None:
+            return self._kept
+        request = _Open(call, budget_ms, self._loop.create_future())
+        self._open[call.id] = request
+        try:
+            if self._connection is None:
+                self._await_delivery(request)
+            else:
+                await self._deliver(request, self._connection)
+            return await request.answer
+        finally:
+            request.set_timer(None)
+            del self._open[call.id]
+            if self._connection is not None:
+                self._connection.session.given_up(call.id)
+
+    async def tell(self, message: ServerNotification) -> None:
+        """See :meth:`croupier_server.seats.Seat.tell`."""
+        text = message.text()
+        self._remember(message, text)
+        if self._connection is None:
+            self._missed.append(text)
+        else:
+            await self._send(self._connection, text)
+
+    def dismiss(self, fault: Fault | None) -> None:
+        """See :meth:`croupier_server.seats.Seat.dismiss`."""
+        self._is_dismissed = True
+        self._dismissed = fault
+        if self._connection is not None:
+            self._close_dismissed(self._connection)
+
+    # -- for the gateway
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is here and has nothing to answer: then a ping tells of the network alone."""
+        return self._connection is not None and not self._open
+
+    @property
+    def connection(self) -> Connection | None:
+        """Its connection now, if it is here."""
+        return self._connection
+
+    def joined(self, params: JoinParams, name: str, age: int | None) -> None:
+        """Take over what the player says of itself, and what of it counts."""
+        self.name, self.age = name, age
+        self.wants_events = params.events
+        self.wants_legal_actions = params.legal_actions
+        self.max_games = params.max_games
+
+    async def attach(self, connection: Connection, asked: JoinAsked, result: JoinResult) -> None:
+        """The player is here, for the first time or again; an older connection makes way.
+
+        It hears what it missed and is asked again what is open, under the same ids; the clocks of
+        requests that were delivered before have run on.
+        """
+        older, self._connection = self._connection, connection
+        if older is not None:
+            older.close(CloseCode.REPLACED, "a newer connection took this session over")
+        connection.session.joined()
+        await self._send(connection, Joined(id=asked.id, result=result).model_dump_json())
+        for text in self._what_was_missed(asked.params):
+            await self._send(connection, text)
+        for request in list(self._open.values()):
+            if self._connection is connection:  # a still newer one may have come meanwhile
+                await self._deliver(request, connection)
+        if self._is_dismissed:
+            self._close_dismissed(connection)
+
+    def received(self, connection: Connection, raw: str | bytes) -> None:
+        """Take what arrived after the join; what comes on an older connection is too late."""
+        if connection is not self._connection:
+            return
+        received = connection.session.receive(raw)
+        if isinstance(received, Answered):
+            self._answered(received)
+        elif isinstance(received, Misbehaved):
+            self._fault(NoAnswer(received.verdict, received.detail, sent=received.raw))
+        elif isinstance(received, Dropped):
+            self._dropped(received)
+
+    def lost(self, connection: Connection, closed: ConnectionClosed) -> None:
+        """A connection is closed, by whomever; what came on it before still counts."""
+        connection.session.closed()
+        if connection is not self._connection:
+            return
+        self._connection = None
+        why = why_closed(closed)
+        self._away = why.detail
+        if why.verdict is not Verdict.DISCONNECTED:
+            self._fault(why)
+
+    # -- asking
+
+    async def _deliver(self, request: _Open, connection: Connection) -> None:
+        """Send a request; its clock starts when that is done for the first time."""
+        connection.session.asked(request.call.id)
+        if request.clock is None:
+            self._charge_grace(request)
+            now = self._loop.time()
+            request.clock = TurnClock(now, self._limit_s(request))
+            self._set_deadline(request, request.clock, now)
+        await self._send(connection, request.call.text())
+
+    def _await_delivery(self, request: _Open) -> None:
+        """Wait for the player to come back, as long as the game's grace lasts."""
+        left = self._grace_s.setdefault(request.game, self._clocks.grace_ms / 1000)
+        request.away_since = self._loop.time()
+        request.set_timer(self._loop.call_later(left, self._never_delivered, request))
+
+    def _charge_grace(self, request: _Open) -> None:
+        if request.away_since:
+            waited = self._loop.time() - request.away_since
+            self._grace_s[request.game] = max(0.0, self._grace_s[request.game] - waited)
+
+    def _never_delivered(self, request: _Open) -> None:
+        self._grace_s[request.game] = 0.0
+        self._settle(request, NoAnswer(Verdict.DISCONNECTED, self._why_away()))
+
+    def _limit_s(self, request: _Open) -> float:
+        if request.budget_ms is None:
+            return math.inf
+        return (request.budget_ms + self._clocks.latency_allowance_ms) / 1000
+
+    def _set_deadline(self, request: _Open, clock: TurnClock, now: float) -> None:
+        left = clock.left(now, self._meter)
+        if left < math.inf:
+            request.set_timer(self._loop.call_later(max(left, 0.0), self._expired, request))
+
+    def _expired(self, request: _Open) -> None:
+        """The timer fired. That decides nothing: our loop may have been stalled till just now.
+
+        Then the same request stays open for as long as that. Otherwise an answer may still lie in
+        the socket, unread: the loop gets a last look, and two more passes in which the reader runs.
+        """
+        assert request.clock is not None
+        now = self._loop.time()
+        if request.clock.left(now, self._meter) > 0:
+            self._set_deadline(request, request.clock, now)
+            return
+        soon = self._loop.call_soon
+        request.set_timer(
+            self._loop.call_later(_LAST_LOOK_S, lambda: soon(soon, self._give_up, request))
+        )
+
+    def _give_up(self, request: _Open) -> None:
+        if request.answer.done():
+            return
+        assert request.clock is not None
+        now = self._loop.time()
+        if request.clock.left(now, self._meter) > 0:
+            self._set_deadline(request, request.clock, now)
+            return
+        if self._connection is None:
+            self._settle(request, self._timed(request, Verdict.DISCONNECTED, self._why_away()))
+        else:
+            self._settle(request, self._timed(request, Verdict.TIMEOUT, self._too_late(request)))
+
+    # -- what comes back
+
+    def _answered(self, received: Answered) -> None:
+        request = self._open.get(received.id)
+        if request is None or request.clock is None:
+            return
+        reply = received.reply
+        if request.clock.is_late(self._loop.time(), self._meter):
+            late = self._timed(request, Verdict.TIMEOUT, self._too_late(request), received.raw)
+            self._settle(request, late)
+        elif reply.error is not None:
+            detail = f"error {reply.error.code}: {reply.error.message}"[:400]
+            wrong = self._timed(request, Verdict.ERROR_REPLY, detail, received.raw)
+            self._settle(request, wrong)
+        else:
+            timing = request.clock.timing(self._loop.time(), self._meter, self._round_trip())
+            self._settle(
+                request, Answer(reply.result, timing.think_ms, timing.stall_ms, timing.rtt_ms)
+            )
+
+    def _timed(
+        self, request: _Open, verdict: Verdict, detail: str, sent: str | None = None
+    ) -> NoAnswer:
+        assert request.clock is not None
+        timing = request.clock.timing(self._loop.time(), self._meter, self._round_trip())
+        cut = None if sent is None else sent[:400]
+        return NoAnswer(verdict, detail, cut, timing.think_ms, timing.stall_ms, timing.rtt_ms)
+
+    def _dropped(self, dropped: Dropped) -> None:
+        self._surplus += 1
+        log.info("reply dropped", player=self.name, id=dropped.id)
+        if self._surplus > self._limits.max_surplus:
+            self._fault(
+                NoAnswer(
+                    Verdict.FLOOD,
+                    f"more than {self._limits.max_surplus} replies to nothing that was open",
+                    sent=dropped.id,
+                )
+            )
+
+    def _fault(self, fault: NoAnswer) -> None:
+        """A fault that belongs to no request ends every open one, or is kept for the next."""
+        if self._kept is None:
+            self._kept = fault
+        for request in list(self._open.values()):
+            self._settle(request, fault)
+
+    def flooded(self, what: str) -> None:
+        """The player sends more than is allowed; that decides when it is next asked."""
+        self._fault(NoAnswer(Verdict.FLOOD, what))
+
+    @staticmethod
+    def _settle(request: _Open, answer: Answer | NoAnswer) -> None:
+        if not request.answer.done():
+            request.answer.set_result(answer)
+
+    # -- in words
+
+    def _why_away(self) -> str:
+        return f"{self._away}, and the player was not back in time"
+
+    def _too_late(self, request: _Open) -> str:
+        allowance = self._clocks.latency_allowance_ms
+        return f"no answer within {request.budget_ms} ms (and {allowance} ms for the network)"
+
+    # -- what was missed
+
+    def _remember(self, message: ServerNotification, text: str) -> None:
+        """Keep what a running game's player may have lost on the way with its connection."""
+        if isinstance(message, Events):
+            game, last = message.params.game, message.params.events[-1]["seq"]
+        elif isinstance(message, GameEnd):
+            game, last = message.params.game, 1 << 62  # nothing follows it
+        else:
+            return
+        self._told.setdefault(game, []).append((last, text))
+        while len(self._told) > self.max_games + 1:
+            del self._told[next(iter(self._told))]
+
+    def _what_was_missed(self, params: JoinParams) -> list[str]:
+        """What the player has not heard, by its own word or since nobody was there to hear it."""
+        missed = list(self._missed)
+        self._missed.clear()
+        for game, seen in (params.last_event or {}).items():
+            told = self._told.get(game, [])
+            known = {text for _, text in told}
+            missed = [text for text in missed if text not in known]
+            missed += [text for last, text in told if last > seen]
+        return missed
+
+    # -- the connection
+
+    async def _send(self, connection: Connection, text: str) -> None:
+        socket = connection.socket
+        unread = socket.transport.get_write_buffer_size()
+        if unread > self._limits.max_unread:
+            log.warning("connection dropped: it does not read", player=self.name, unread=unread)
+            socket.transport.abort()
+            return
+        try:  # suppress() takes its time, and every turn comes along here
+            await socket.send(text)
+        except ConnectionClosed:
+            return  # the handler sees it too, after all that came before
+
+    def _round_trip(self) -> float | None:
+        connection = self._connection
+        return min(connection.round_trips, default=None) if connection is not None else None
+
+    def _close_dismissed(self, connection: Connection) -> None:
+        fault = self._dismissed
+        if fault is None:
+            connection.close(CloseCode.DONE, "")
+        else:
+            connection.close(CloseCode.EJECTED, fault.verdict.value)
+
+
+def why_closed(closed: ConnectionClosed) -> NoAnswer:
+    """What a closed connection says of the player, by the close code that we sent, if any."""
+    sent = None if closed.rcvd_then_sent else closed.sent
+    if sent is not None and sent.code == CloseCode.TOO_LARGE:
+        return NoAnswer(Verdict.OVERSIZE, f"a message over the limit: {sent.reason}")
+    if sent is not None and sent.code in {CloseCode.NOT_WEBSOCKET, CloseCode.NOT_UNICODE}:
+        return NoAnswer(Verdict.MALFORMED, f"not WebSocket, or not UTF-8: {sent.reason}")
+    if closed.rcvd is not None:
+        detail = f"the connection was closed by the player (code {closed.rcvd.code})"
+    else:
+        detail = "the connection was lost"
+    return NoAnswer(Verdict.DISCONNECTED, detail)
