@@ -23,11 +23,15 @@ from croupier_common.messages import (
     PROTOCOL,
     Ejection,
     EjectionParams,
+    ErrorCode,
     GameEnd,
     GameStart,
     Join,
     Joined,
+    JoinParams,
     JoinResult,
+    MoveRequest,
+    PlaceRequest,
     Refusal,
     ServerCall,
     TournamentEnd,
@@ -44,14 +48,21 @@ JOIN_ID: Final = "join"
 _JOIN_S: Final = 30.0
 _LEAVE_S: Final = 10.0
 _HOOKS_S: Final = 1.0
+_SHORT_S: Final = 1.0
+_SHORT_VISITS: Final = 10
+"""Connections that last no longer than the above, before it is given up."""
+
+_FOR_GOOD: Final = frozenset(CloseCode) - {CloseCode.INTERNAL}
+"""Close codes after which there is no coming back; without one of them, the network failed."""
+
 _REMEMBERED: Final = 1024
 
 
 class Client:
     """A player that visits a server once; :meth:`run` gives how that ended.
 
-    A call that comes again under its id, answered or not, is not put to the player again: it gets
-    the same answer.
+    A connection that is lost on the way is taken up again, unseen by the player. A call that comes
+    again under its id, answered or not, is not put to the player again: it gets the same answer.
 
     Args:
         url: the server's.
@@ -83,6 +94,10 @@ class Client:
         self._asked: set[str] = set()  # the ids that a player has yet to answer
         self._replies: dict[str, str] = {}  # by id, what was answered
         self._colors: dict[str, Color] = {}  # by game, the player's own
+        self._seen: dict[str, int] = {}  # by running game, the last event seen
+        self._has_begun = False
+        self._has_vanished = False
+        self._is_new_again = False  # what was lost was a place in the lobby only
         self._ejection: EjectionParams | None = None
         self._end: TournamentEndParams | None = None
 
@@ -106,29 +121,64 @@ class Client:
         finally:
             self._team.close()
 
-    # -- one connection after another; there is one as yet
+    # -- one connection after another
 
     async def _visit(self) -> Ending:
-        """All connections of a session: here a lost one is to be taken up again, by `session`."""
+        """All connections of a session, until one ends for good."""
+        short = 0
+        while True:
+            began = time.monotonic()
+            ending, can_return = await self._connection()
+            if not can_return:
+                return ending
+            short = short + 1 if time.monotonic() - began < _SHORT_S else 0
+            if short > _SHORT_VISITS:
+                return ending
+            self._warn(f"{ending.text}; going back")
+            await asyncio.sleep(0.1 * short)
+
+    async def _connection(self) -> tuple[Ending, bool]:
+        """One connection: how it ended, and whether the player can come back."""
+        returning = self._joined is not None
         try:
             socket = await open_connection(
                 self._url, retry_s=self._options.retry_s, tell=self._warn
             )
         except Unreachable as problem:
-            return Ending(EndingKind.UNREACHABLE, str(problem))
+            return self._not_back(EndingKind.UNREACHABLE, str(problem), returning), False
         async with socket:
             self._socket = socket
-            refused = await self._join(socket)
+            refused = await self._join(socket, self._joined)
             if refused is None:
                 await self._listen(socket)
-        return refused or self._ending(socket)
+        if refused is not None and self._is_new_again:
+            self._joined = None
+            return refused, True
+        if refused is not None:
+            return self._not_back(refused.kind, refused.text, returning), False
+        can_return = not self._has_vanished and socket.close_code not in _FOR_GOOD
+        return self._ending(socket, can_return), can_return
 
-    async def _join(self, socket: ClientConnection) -> Ending | None:
-        """Join; how it ended if the server would not have it."""
-        join = Join(jsonrpc="2.0", id=JOIN_ID, params=self._params)
+    def _not_back(self, kind: EndingKind, text: str, returning: bool) -> Ending:
+        """How it ended if the server could not be reached, or would not have the player back."""
+        if not returning:
+            return Ending(kind, text)
+        if self._end is not None:
+            return ended(self._end)
+        return Ending(
+            EndingKind.LOST, f"the connection was lost, and there was no way back: {text}"
+        )
+
+    async def _join(self, socket: ClientConnection, before: JoinResult | None) -> Ending | None:
+        """Join, or come back to the session before; how it ended if the server won't have it."""
+        params, self._is_new_again = self._params, False
+        if before is not None:
+            params = params.model_copy(
+                update={"session": before.session, "last_event": self._seen or None}
+            )
         answer: object = None
         try:
-            await socket.send(join.model_dump_json(exclude_none=True))
+            await socket.send(self._join_text(params))
             async with asyncio.timeout(_JOIN_S):
                 while not isinstance(answer, Joined | Refusal):
                     with contextlib.suppress(NotAMessage):
@@ -138,6 +188,8 @@ class Client:
         except ConnectionClosed:
             return Ending(EndingKind.REFUSED, f"refused at join: {_closing(socket)}")
         if isinstance(answer, Refusal):
+            no_session = answer.error.code == ErrorCode.SESSION
+            self._is_new_again = before is not None and no_session and not self._has_begun
             return Ending(EndingKind.REFUSED, f"refused: {printable(answer.error.message, 400)}")
         self._joined = answer.result
         if self._joined.protocol != PROTOCOL:
@@ -145,8 +197,18 @@ class Client:
                 EndingKind.REFUSED,
                 f"the server speaks protocol {self._joined.protocol}, and this kit {PROTOCOL}",
             )
-        self._tell(f"joined {self._url} as {printable(self._joined.name)}; waiting for the start")
+        if before is None:
+            self._tell(
+                f"joined {self._url} as {printable(self._joined.name)}; waiting for the start"
+            )
+        else:
+            self._tell(f"back at {self._url}")
         return None
+
+    @staticmethod
+    def _join_text(params: JoinParams) -> str:
+        join = Join(jsonrpc="2.0", id=JOIN_ID, params=params)
+        return join.model_dump_json(exclude_none=True)
 
     async def _listen(self, socket: ClientConnection) -> None:
         """Take what comes until the connection is gone."""
@@ -154,9 +216,9 @@ class Client:
             while True:
                 self._receive(await socket.recv(), time.monotonic())
 
-    def _ending(self, socket: ClientConnection) -> Ending:
+    def _ending(self, socket: ClientConnection, can_return: bool) -> Ending:
         out, sent_away = self._ejection, socket.close_code == CloseCode.EJECTED
-        if self._end is not None:
+        if self._end is not None and not can_return:
             return ended(self._end)
         if out is not None and (sent_away or out.game is None):
             return ejected(out)
@@ -176,14 +238,25 @@ class Client:
                 self._start(self._send(text), self._calls)
             return
         if isinstance(message, ServerCall):
+            self._note_turn(message)
             deadline = received + message.params.budget_ms / 1000
             self._start(self._answer(message, deadline), self._calls)
         elif not isinstance(message, Joined | Refusal):
             if isinstance(message, Ejection):
                 self._ejection = message.params
             elif isinstance(message, GameEnd):
+                self._seen.pop(message.params.game, None)
                 self._tell_end(message)
+            elif message.params.events:
+                self._seen[message.params.game] = message.params.events[-1]["seq"]
             self._start(self._team.notify(message), self._notices)
+
+    def _note_turn(self, call: ServerCall) -> None:
+        """A request in a game tells all that was before the event which its answer makes."""
+        self._has_begun = True
+        game, _, seq = call.id.rpartition(":")
+        if isinstance(call, GameStart | PlaceRequest | MoveRequest) and seq.isdecimal():
+            self._seen[game] = max(int(seq) - 1, 0)
 
     def _start(self, work: Coroutine[None, None, None], among: set[asyncio.Task[None]]) -> None:
         if self._group is None:
@@ -230,6 +303,7 @@ class Client:
 
     def _misbehave(self, answer: Answer) -> None:
         if isinstance(answer, Vanish) and self._socket is not None:
+            self._has_vanished = True
             self._socket.transport.abort()
 
     # -- words
