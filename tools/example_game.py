@@ -87,7 +87,7 @@ def _the_same_each_time(message: dict[str, Any]) -> dict[str, Any]:
         message["result"] |= {"server": "croupier 1.2.3", "session": "a-random-token"}
     last = message.get("params", {}).get("last")
     if last is not None:
-        last["think_ms"] = 2
+        last.update(think_ms=2, stall_ms=0, rtt_ms=1)
     return message
 
 

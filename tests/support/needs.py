@@ -13,6 +13,7 @@ VARIABLE = "CROUPIER_REQUIRE"
 NEEDS = {
     "course-cases": "the course's cases, *.jsonl in the folder that CROUPIER_COURSE_CASES names",
     "linux": "Linux, whose /proc tells of open files and memory",
+    "openssl": "the openssl command, which makes certificates",
     "posix": "an operating system with POSIX signals and file modes",
 }
 """Every need, and what meets it."""

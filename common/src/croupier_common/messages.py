@@ -229,6 +229,7 @@ class ErrorCode(IntEnum):
     NAME = -32002
     CLOSED = -32003
     SESSION = -32004
+    TOKEN = -32005
 
     @property
     def meaning(self) -> str:
@@ -251,6 +252,7 @@ _ERROR_MEANINGS: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.NAME: "The name is taken, or has characters that can't be printed.",
     ErrorCode.CLOSED: "The tournament has started, or the lobby is full.",
     ErrorCode.SESSION: "There is no such session.",
+    ErrorCode.TOKEN: "The tournament has a roster, and name and token are not in it together.",
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.lobby import Lobby
+from croupier_server.roster import Roster
 from croupier_server.settings import Settings
 from croupier_server.storage.records import GameStore, NoRecords, RecordFolder
 from croupier_server.tournament.manager import Manager, Progress, TournamentResult
@@ -53,6 +54,8 @@ class App:
         self._progress = progress
         folder = settings.records.folder
         self._records = None if folder is None else RecordFolder(folder)
+        roster = settings.lobby.roster
+        self._roster = None if roster is None else Roster.read(roster)
         seed = settings.tournament.seed
         self.folder = None if self._records is None else self._records.path
         self.seed = secrets.randbits(62) if seed is None else seed
@@ -64,7 +67,7 @@ class App:
             UserError: the address can't be listened on.
             NotEnoughPlayers: too few signed up in time.
         """
-        lobby = Lobby(self._settings.lobby)
+        lobby = Lobby(self._settings.lobby, self._roster)
         gateway = WebSocketGateway(self._settings, lobby.admit, lobby.leave)
         store: GameStore = self._records or NoRecords()
         await gateway.start()

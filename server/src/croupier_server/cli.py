@@ -18,6 +18,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "demo": ("croupier_server.demo", "Watch house players fight out a whole tournament."),
     "serve": ("croupier_server.serve", "Run a tournament for players that connect."),
     "show": ("croupier_server.records_cli", "Print a recorded game, ply by ply."),
+    "token": ("croupier_server.token_cli", "Give entrants tokens, and put them into the roster."),
     "verify": ("croupier_server.records_cli", "Check records: nothing changed, all by the rules."),
 }
 """By name of the command, the module that has it under that name, and its line of help."""

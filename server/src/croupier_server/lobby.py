@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import unicodedata
 
 import structlog
 
 from croupier_common.jsontypes import shown
 from croupier_common.messages import ErrorCode, JoinParams
 from croupier_server.errors import NotEnoughPlayers, Refused
+from croupier_server.names import checked_name, name_key
+from croupier_server.roster import Roster
 from croupier_server.seats import Seat
 from croupier_server.settings import LobbySettings
 
-__all__ = ["Lobby", "checked_name"]
+__all__ = ["Lobby"]
 
 log = structlog.get_logger(__name__)
 
@@ -22,11 +23,13 @@ class Lobby:
     """Takes sign-ups until the tournament starts.
 
     The wait begins with the first sign-up; the last free place ends it at once. Who leaves before
-    the start has never been there.
+    the start has never been there. With a roster, only those in it are admitted, under their
+    names there and with the ages that it gives.
     """
 
-    def __init__(self, settings: LobbySettings) -> None:
+    def __init__(self, settings: LobbySettings, roster: Roster | None = None) -> None:
         self._settings = settings
+        self._roster = roster
         self._seats: list[Seat] = []
         self._changed = asyncio.Event()
         self._open = True
@@ -56,14 +59,17 @@ class Lobby:
                 f"no room {shown(params.room, 80)}; leave room out to join the tournament",
                 ErrorCode.INVALID_PARAMS,
             )
-        taken = {_key(other.name) for other in self._seats}
         name = checked_name(params.name)
-        if _key(name) in taken:
+        age = params.age if self._settings.ages == "declared" else None
+        if self._roster is not None:
+            entrant = self._roster.admit(name, params.token)
+            name, age = entrant.name, entrant.age
+        if name_key(name) in {name_key(other.name) for other in self._seats}:
             raise Refused(f"the name {name!r} is taken", ErrorCode.NAME)
         self._seats.append(seat)
         log.info("player joined", player=name, players=len(self._seats))
         self._changed.set()
-        return name, params.age if self._settings.ages == "declared" else None
+        return name, age
 
     def leave(self, seat: Seat) -> bool:
         """A player is away; before the start, that frees its place, and True is given."""
@@ -108,22 +114,3 @@ class Lobby:
         while len(self._seats) < players:
             self._changed.clear()
             await self._changed.wait()
-
-
-def checked_name(name: str) -> str:
-    """A player's name in its normal form.
-
-    Raises:
-        Refused: it has characters that can't be printed, or spaces at an end.
-    """
-    normal = unicodedata.normalize("NFC", name)
-    if not normal.isprintable() or normal != normal.strip() or not 1 <= len(normal) <= 32:
-        raise Refused(
-            "a name has 1 to 32 printable characters, and no space at either end",
-            ErrorCode.NAME,
-        )
-    return normal
-
-
-def _key(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold()

@@ -25,6 +25,12 @@ __all__ = ["serve"]
 @click.option(
     "--wait", type=float, metavar="SECONDS", help="Wait for more from the first sign-up on [30]."
 )
+@click.option(
+    "--roster",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Only those in this roster may play; `croupier token` writes one.",
+)
 @click.option("--move-time", type=float, metavar="SECONDS", help="For a move or placement [10].")
 @game_options
 def serve(
@@ -34,6 +40,7 @@ def serve(
     min_players: int | None,
     max_players: int | None,
     wait: float | None,
+    roster: Path | None,
     move_time: float | None,
     rules: str | None,
     board: str | None,
@@ -62,6 +69,7 @@ def serve(
                 "min_players": min_players,
                 "max_players": max_players,
                 "wait_ms": _millis(wait),
+                "roster": roster,
             },
             "clocks": {"place_ms": move_ms, "move_ms": move_ms},
             "game": {"rules": rules, "board": board},
@@ -72,7 +80,8 @@ def serve(
 
     def listening(at: int) -> None:
         shown = settings.server.host if ":" not in settings.server.host else "[::]"
-        click.echo(f"listening on ws://{shown}:{at}")
+        scheme = "ws" if settings.server.tls_certificate is None else "wss"
+        click.echo(f"listening on {scheme}://{shown}:{at}")
 
     app = App(
         settings,

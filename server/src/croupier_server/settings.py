@@ -53,6 +53,19 @@ class ServerSettings(_Section):
     port: Annotated[
         int, Field(ge=0, le=65_535, description="The port to listen on; 0 for any free one.")
     ] = 8000
+    tls_certificate: Annotated[
+        Path | None, Field(description="A file with the certificate chain (PEM), for wss://.")
+    ] = None
+    tls_key: Annotated[
+        Path | None, Field(description="The file with its key, if that is another one.")
+    ] = None
+    origins: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Web pages, by origin, that may connect from a browser: "
+            "['https://example.org']. Programs that are no browsers send no origin, and may."
+        ),
+    ] = ()
 
 
 class LobbySettings(_Section):
@@ -70,6 +83,10 @@ class LobbySettings(_Section):
     periods: Annotated[
         int, Field(ge=1, le=1_000, description="How many such waits before giving up, if short.")
     ] = 2
+    roster: Annotated[
+        Path | None,
+        Field(description="A file with who may play (`croupier token` writes it); anyone if none."),
+    ] = None
     ages: Annotated[
         Literal["sign_up", "declared"],
         Field(description="Whether the ages that players state decide the turn order."),

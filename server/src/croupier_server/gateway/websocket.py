@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket as sockets
+import ssl
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
 from websockets.protocol import Event
+from websockets.typing import Origin
 
 from croupier_common.messages import (
     PROTOCOL,
@@ -33,7 +35,7 @@ from croupier_server.errors import Refused, UserError
 from croupier_server.gateway.player import Connection, WebSocketSeat
 from croupier_server.heartbeat import Heartbeat
 from croupier_server.seats import Seat
-from croupier_server.settings import Settings
+from croupier_server.settings import ServerSettings, Settings
 
 __all__ = ["WebSocketGateway"]
 
@@ -103,6 +105,7 @@ class WebSocketGateway:
             UserError: the address can't be listened on.
         """
         where, limits = self._settings.server, self._settings.limits
+        tls = _tls(where)
         try:
             self._server = await serve(
                 self._handle,
@@ -119,6 +122,8 @@ class WebSocketGateway:
                 process_request=self._process_request,
                 server_header=None,
                 create_connection=_Socket,
+                origins=[None, *map(Origin, where.origins)],
+                ssl=tls,
             )
         except OSError as problem:
             raise UserError(
@@ -276,6 +281,19 @@ class WebSocketGateway:
         with suppress(ConnectionClosed):
             answer = await connection.socket.ping()
             asyncio.ensure_future(answer).add_done_callback(pong)
+
+
+def _tls(where: ServerSettings) -> ssl.SSLContext | None:
+    """The certificate to listen with, if there is one."""
+    if where.tls_certificate is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(where.tls_certificate, where.tls_key)
+    except (OSError, ssl.SSLError) as problem:
+        files = " and ".join(str(file) for file in (where.tls_certificate, where.tls_key) if file)
+        raise UserError(f"can't use {files}: {problem.strerror or problem}") from None
+    return context
 
 
 def _address(connection: ServerConnection) -> str:
