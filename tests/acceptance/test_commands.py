@@ -258,3 +258,14 @@ def test_output_cut_short_by_its_reader_is_no_error(tmp_path: Path) -> None:
         process.stdout.readline()
         process.stdout.close()
         assert process.wait(PATIENCE_S) in {0, 141}
+
+
+@pytest.mark.timeout(120)
+def test_zoo_against_a_server_of_ones_own(tmp_path: Path) -> None:
+    serve = ("croupier_server", "serve", "--port", "0", "--wait", "1.5", "--move-time", "0.5")
+    with started(*serve, "--records", str(tmp_path)) as server:
+        url = wait_for(server, "listening on").split()[-1]
+        only = [f"--only={name}" for name in ("illegal-huge", "nan", "two-replies", "hangs-up")]
+        done = croupier("check", url, "--honest", "2", *only)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "6 of 6 ended as they should" in done.stdout

@@ -38,10 +38,7 @@ class Hand:
 
     async def join(self, *, again: bool = False, **params: object) -> Call:
         """Connect and join, with the session if it is `again`; gives the server's answer."""
-        connection = await connect(
-            f"ws://127.0.0.1:{self.port}", compression=None, ping_interval=None, max_size=None
-        )
-        self._connections.append(connection)
+        await self.connect()
         join = {"protocol": 1, "name": self.name, **self.join_params, **params}
         if again:
             join["session"] = self.session
@@ -50,6 +47,13 @@ class Hand:
         if "result" in answer:
             self.session = answer["result"]["session"]
         return answer
+
+    async def connect(self) -> None:
+        """Connect, and say nothing."""
+        connection = await connect(
+            f"ws://127.0.0.1:{self.port}", compression=None, ping_interval=None, max_size=None
+        )
+        self._connections.append(connection)
 
     async def send(self, message: object) -> None:
         await self.connection.send(json.dumps(message))

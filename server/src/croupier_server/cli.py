@@ -14,6 +14,7 @@ from croupier_server import __version__
 __all__ = ["main"]
 
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "check": ("croupier_server.zoo.check", "Run the hostile zoo against a server."),
     "course": ("croupier_server.course.cli", "Speak the course's own formats on stdin and stdout."),
     "demo": ("croupier_server.demo", "Watch house players fight out a whole tournament."),
     "serve": ("croupier_server.serve", "Run a tournament for players that connect."),

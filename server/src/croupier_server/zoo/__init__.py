@@ -1,0 +1,1 @@
+"""The hostile zoo: programs that do one thing wrong each, and how each must end."""

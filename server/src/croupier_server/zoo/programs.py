@@ -1,0 +1,257 @@
+"""The zoo's table: each program, what it does wrong, and its right end.
+
+An end is a verdict, or ``plays on`` where what it does is dropped and harms nobody, or
+``stays out`` where it never takes part. Programs that misbehave in a game do so at their second
+move, or at their first placement, so that the others have something to lose.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from websockets.exceptions import ConnectionClosed
+
+from croupier_common.verdict import Verdict
+from croupier_server.zoo.wire import Call, Habit, Wire, answers, hangs_up, results, silent
+
+__all__ = ["PLAYS_ON", "PROGRAMS", "Program"]
+
+PLAYS_ON: Final = "plays on"
+
+_REPLY: Final = '{"jsonrpc":"2.0","id":"ID","result":'
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One inhabitant.
+
+    Attributes:
+        about: what it does, in a few words.
+        habit: does it.
+        ends: the ends that are right.
+    """
+
+    name: str
+    about: str
+    habit: Habit
+    ends: frozenset[str]
+
+
+def _once(method: str, act: Callable[[Wire, Call], object], *, after: int = 1) -> Habit:
+    """A habit of doing something, once, and then answering right."""
+
+    async def habit(wire: Wire, call: Call) -> bool:
+        if call["method"] != method or len(wire.calls(method)) != after + 1:
+            return False
+        done = act(wire, call)
+        if asyncio.iscoroutine(done):
+            return bool(await done)
+        return bool(done)
+
+    return habit
+
+
+def _stray_moves(call: Call) -> Mapping[str, object]:
+    """A move of every illegal kind, for the state of a request."""
+    state, you = call["params"]["state"], call["params"]["you"]
+    rows, columns = len(state["board"]), len(state["board"][0])
+    own = next(p["penguins"] for p in state["players"] if p["color"] == you)
+    others = [p["penguins"] for p in state["players"] if p["color"] != you]
+    foreign = next((spots[0] for spots in others if spots), [rows, columns])
+    row, column = own[0]
+    return {
+        "same": [own[0], own[0]],
+        "outside": [own[0], [rows, columns]],
+        "negative": [own[0], [-1, -1]],
+        "huge": [own[0], [10**18, 10**18]],
+        "out-of-line": [own[0], [row, column + 1]],
+        "occupied": [own[0], foreign],
+        "foreign": [foreign, own[0]],
+        "nobody": [[rows, columns], own[0]],
+    }
+
+
+def _illegal(kind: str) -> Habit:
+    async def act(wire: Wire, call: Call) -> bool:
+        await wire.reply(call, _stray_moves(call)[kind])
+        return True
+
+    return _once("move", act)
+
+
+async def _late(wire: Wire, call: Call) -> bool:
+    await asyncio.sleep(call["params"]["budget_ms"] / 1000 + 0.4)
+    with suppress(ConnectionClosed):
+        await wire.reply(call, wire.right_answer(call))
+    return True
+
+
+async def _late_twice(wire: Wire, call: Call) -> bool:
+    await _late(wire, call)
+    return await _late(wire, call)
+
+
+async def _two_replies(wire: Wire, call: Call) -> bool:
+    await wire.reply(call, wire.right_answer(call))
+    await wire.reply(call, [[0, 0], [99, 99]])
+    return True
+
+
+async def _foreign_id(wire: Wire, _call: Call) -> bool:
+    await wire.reply({"id": "999.9:9"}, [[0, 0], [99, 99]])
+    return False
+
+
+async def _old_id(wire: Wire, _call: Call) -> bool:
+    old = next(earlier for earlier in wire.received if "id" in earlier and "method" in earlier)
+    await wire.reply(old, [[0, 0], [99, 99]])
+    return False
+
+
+async def _guesses_ahead(wire: Wire, call: Call) -> bool:
+    await wire.reply(call, wire.right_answer(call))
+    game, _, seq = call["id"].rpartition(":")
+    for ahead in range(1, 9):
+        await wire.reply({"id": f"{game}:{int(seq) + ahead}"}, [[0, 0], [99, 99]])
+    return True
+
+
+async def _moves_and_leaves(wire: Wire, call: Call) -> bool:
+    await wire.reply(call, wire.right_answer(call))
+    await wire.connection.close()
+    return True
+
+
+async def _half_open(wire: Wire, call: Call) -> bool:
+    wire.connection.transport.pause_reading()
+    await asyncio.sleep(call["params"]["budget_ms"] / 1000 + 1)
+    wire.connection.transport.abort()
+    return True
+
+
+async def _slow_bytes(wire: Wire, call: Call) -> bool:
+    """A frame whose bytes come one at a time, more slowly than any budget."""
+    body = json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": wire.right_answer(call)})
+    frame = bytes([0x81, 0x80 | 126]) + len(body).to_bytes(2, "big") + bytes(4) + body.encode()
+    pause = call["params"]["budget_ms"] / 1000 / 20
+    for byte in frame:
+        if wire.connection.transport.is_closing():
+            break
+        wire.connection.transport.write(bytes([byte]))
+        await asyncio.sleep(pause)
+    return True
+
+
+async def _flood(wire: Wire, _call: Call) -> bool:
+    with suppress(ConnectionClosed):
+        for number in range(5_000):
+            await wire.reply({"id": f"flood:{number}"}, 1)
+    return False
+
+
+async def _ping_flood(wire: Wire, _call: Call) -> bool:
+    with suppress(ConnectionClosed):
+        for _ in range(2_000):
+            _ = await wire.connection.ping()
+    return True
+
+
+async def _second_join(wire: Wire, _call: Call) -> bool:
+    await wire.send({"jsonrpc": "2.0", "id": 1, "method": "join", "params": {}})
+    return False
+
+
+async def _big(wire: Wire, call: Call) -> bool:
+    head = _REPLY.replace("ID", call["id"])
+    await wire.send(head + " " * (65_537 - len(head) - 1) + "}")
+    return True
+
+
+def _sent(name: str, about: str, text: str | bytes, verdict: Verdict) -> Program:
+    return Program(name, about, answers("place", text), frozenset({verdict.value}))
+
+
+def _turn(
+    name: str, about: str, act: Callable[[Wire, Call], object], *ends: str | Verdict
+) -> Program:
+    return Program(name, about, _once("move", act), frozenset(str(end) for end in ends))
+
+
+def _kept(name: str, about: str, habit: Habit, *ends: str | Verdict) -> Program:
+    return Program(name, about, habit, frozenset(str(end) for end in ends))
+
+
+_ILLEGAL = ("same", "outside", "negative", "huge", "out-of-line", "occupied", "foreign", "nobody")
+
+PROGRAMS: Final[tuple[Program, ...]] = (
+    _kept("silent", "never answers a move", silent("move", after=1), Verdict.TIMEOUT),
+    _kept("mute", "never places", silent("place"), Verdict.TIMEOUT),
+    _kept("no-start", "never answers game_start", silent("game_start"), Verdict.NO_START),
+    _turn("late", "answers a little too late", _late, Verdict.TIMEOUT),
+    _turn("late-again", "answers too late, and once more", _late_twice, Verdict.TIMEOUT),
+    _turn("two-replies", "answers twice", _two_replies, PLAYS_ON),
+    _turn("foreign-id", "answers what nobody asked, then right", _foreign_id, PLAYS_ON),
+    _turn("old-id", "answers an old request again, then right", _old_id, PLAYS_ON),
+    _turn("guesses-ahead", "answers requests that are to come", _guesses_ahead, PLAYS_ON),
+    *(
+        Program(
+            f"illegal-{kind}",
+            f"moves against the rules: {kind}",
+            _illegal(kind),
+            frozenset({Verdict.ILLEGAL_ACTION.value}),
+        )
+        for kind in _ILLEGAL
+    ),
+    _sent("not-json", "sends words", "forward, march", Verdict.MALFORMED),
+    _sent("truncated", "sends half a reply", _REPLY + "[0,", Verdict.MALFORMED),
+    _sent("nan", "sends NaN", _REPLY + "[NaN,0]}", Verdict.MALFORMED),
+    _sent("deep", "sends 30,000 brackets", _REPLY + "[" * 30_000, Verdict.MALFORMED),
+    _sent(
+        "huge-number", "sends 5,000 digits", _REPLY + "[" + "9" * 5_000 + ",0]}", Verdict.MALFORMED
+    ),
+    _sent("surrogate", "sends half a character", _REPLY + '"\\ud800"}', Verdict.MALFORMED),
+    _sent("boolean", "sends true for a number", _REPLY + "[true,false]}", Verdict.MALFORMED),
+    _sent("float", "sends 0.0 for 0", _REPLY + "[0.0,0.0]}", Verdict.MALFORMED),
+    _sent("batch", "sends an array of replies", f"[{_REPLY}[0,0]}}]", Verdict.MALFORMED),
+    _sent("unknown-field", "adds a field", _REPLY + '[0,0],"extra":1}', Verdict.MALFORMED),
+    _sent("binary", "sends a binary frame", b"\x00\x01", Verdict.MALFORMED),
+    _kept(
+        "whole-state",
+        "answers with a new state",
+        results("move", {"board": [[1]]}, after=1),
+        Verdict.MALFORMED,
+    ),
+    _kept(
+        "error",
+        "answers with an error",
+        answers(
+            "move",
+            '{"jsonrpc":"2.0","id":"ID","error":{"code":1,"message":"boom"}}',
+            after=1,
+        ),
+        Verdict.ERROR_REPLY,
+    ),
+    _turn("second-join", "joins again in mid-game", _second_join, Verdict.MALFORMED),
+    _turn("oversize", "sends one byte more than allowed", _big, Verdict.OVERSIZE),
+    _turn("flood", "sends 5,000 replies to nothing", _flood, Verdict.FLOOD),
+    _turn("ping-flood", "sends 2,000 pings", _ping_flood, Verdict.FLOOD),
+    _turn("slow-bytes", "sends its reply byte by byte", _slow_bytes, Verdict.TIMEOUT),
+    _kept(
+        "hangs-up",
+        "closes the connection at a move",
+        hangs_up("move", after=1),
+        Verdict.DISCONNECTED,
+    ),
+    _turn(
+        "moves-and-leaves", "moves, then closes at once", _moves_and_leaves, Verdict.DISCONNECTED
+    ),
+    _turn(
+        "half-open", "reads no more, and is gone", _half_open, Verdict.TIMEOUT, Verdict.DISCONNECTED
+    ),
+)
+"""All of them that join."""
