@@ -5,15 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import click
 
 from croupier_common.session import CloseCode
+from croupier_common.verdict import Verdict
 from croupier_server.errors import UserError
 from croupier_server.zoo.programs import PLAYS_ON, PROGRAMS, Program
 from croupier_server.zoo.wire import Script, Wire
 
 __all__ = ["Visit", "check", "visit_all"]
+
+
+_CLOSED: Final = "closed with code"
+
+_UNTOLD: Final = frozenset({Verdict.DISCONNECTED, Verdict.OVERSIZE, Verdict.FLOOD})
+"""Verdicts on players whose connection is gone, so that they can't be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +39,12 @@ class Visit:
 
     @property
     def is_right(self) -> bool:
-        """Whether it ended as it should."""
-        return self.end in (self.program.ends if self.program else {PLAYS_ON})
+        """Whether it ended as it should, as far as the player itself is told."""
+        if self.program is None:
+            return self.end == PLAYS_ON
+        return self.end in self.program.ends or (
+            self.end.startswith(_CLOSED) and not self.program.ends.isdisjoint(_UNTOLD)
+        )
 
 
 async def visit_all(url: str, programs: Sequence[Program], honest: int) -> list[Visit]:
@@ -65,7 +77,7 @@ def _end(wire: Wire) -> str:
         return wire.close_reason
     if wire.close_code == CloseCode.DONE and wire.calls("tournament_end"):
         return PLAYS_ON
-    return f"closed with code {wire.close_code} {wire.close_reason}".strip()
+    return f"{_CLOSED} {wire.close_code} {wire.close_reason}".strip()
 
 
 @click.command()
