@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import Any
 
@@ -129,10 +130,12 @@ def test_request_has_the_number_of_the_event_that_its_answer_makes() -> None:
     assert game.events[-1].event.outcome == game.outcome
 
 
-def test_request_tells_all_events_since_the_players_last_turn() -> None:
-    game = begun(RED, WHITE, BROWN, board=Board.from_json([[1, 2, 3]] * 6))
+@pytest.mark.parametrize("rules", [FISH, CLASSIC], ids=["fish", "classic"])
+@pytest.mark.parametrize("seed", range(4))
+def test_request_tells_all_events_since_the_players_last_turn(rules: Rules, seed: int) -> None:
+    game = begun(RED, WHITE, BROWN, board=Board.from_json([[1, 1, 2], [1, 0, 1]] * 3), rules=rules)
     news: dict[Color, list[NumberedEvent]] = {RED: [], WHITE: [], BROWN: []}
-    random = Random(3)
+    random = Random(seed)
     while game.request is not None:
         color = game.request.color
         assert list(game.request.events) == news[color]
@@ -180,7 +183,7 @@ def test_reply_malformed_in_placement_ejects(result: Any) -> None:
     assert events[0].event == Ejected(RED, Verdict.MALFORMED, Phase.PLACEMENT)
     assert game.faults[RED].verdict is Verdict.MALFORMED
     assert game.faults[RED].detail.startswith("a placement is [row, column], two whole numbers")
-    assert game.faults[RED].sent == repr(result)
+    assert game.faults[RED].sent == json.dumps(result, separators=(",", ":"))
     assert asked(game).color is WHITE
 
 

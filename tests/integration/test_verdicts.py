@@ -117,7 +117,7 @@ async def test_reason_names_what_was_sent_and_what_is_wrong_with_it() -> None:
     (ejected,) = arena.wires["bad"].calls("ejected")
     assert "[[0,1],[0,1]] is not legal for white" in ejected["params"]["detail"]
     assert "at least one step" in ejected["params"]["detail"]
-    assert ejected["params"]["sent"] == "[[0, 1], [0, 1]]"
+    assert ejected["params"]["sent"] == "[[0,1],[0,1]]"
 
 
 async def test_move_that_came_before_hanging_up_counts() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from croupier_common.errors import NotAnAction
 from croupier_common.grid import Position
-from croupier_common.jsontypes import is_array, shown
+from croupier_common.jsontypes import as_json, is_array
 
 __all__ = ["Action", "Move", "Placement", "move_from_json", "placement_from_json"]
 
@@ -51,7 +51,7 @@ def placement_from_json(value: object) -> Placement:
     """
     at = Position.from_json(value)
     if at is None:
-        raise NotAnAction(f"a placement is [row, column], two whole numbers, not {shown(value)}")
+        raise NotAnAction(f"a placement is [row, column], two whole numbers, not {as_json(value)}")
     return Placement(at)
 
 
@@ -67,5 +67,5 @@ def move_from_json(value: object) -> Move:
             return Move(start, end)
     raise NotAnAction(
         "a move is [[row, column], [row, column]], from and to in whole numbers, "
-        f"not {shown(value)}"
+        f"not {as_json(value)}"
     )

@@ -25,7 +25,7 @@ from croupier_common.actions import (
 from croupier_common.board import Board
 from croupier_common.errors import IllegalAction, InvalidState, NotAnAction
 from croupier_common.events import Ejected, Ended, Event, Moved, Placed
-from croupier_common.jsontypes import shown
+from croupier_common.jsontypes import as_json
 from croupier_common.outcome import Color, Outcome
 from croupier_common.rules import FISH, Rules
 from croupier_common.state import Stage, State
@@ -148,7 +148,7 @@ class Game:
         except IllegalAction as problem:
             verdict, detail = Verdict.ILLEGAL_ACTION, str(problem)
         return self.fault(
-            request.color, Fault(verdict, request.phase, detail, sent=shown(result, 400))
+            request.color, Fault(verdict, request.phase, detail, sent=as_json(result, 400))
         )
 
     def act(self, action: Action) -> tuple[NumberedEvent, ...]:

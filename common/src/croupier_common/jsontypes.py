@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TypeGuard
 
-__all__ = ["is_array", "is_object", "is_whole", "shown"]
+__all__ = ["as_json", "is_array", "is_object", "is_whole", "shown"]
 
 
 def is_object(value: object) -> TypeGuard[dict[str, object]]:
@@ -28,3 +29,14 @@ def shown(value: object, width: int = 100) -> str:
         return repr(value)[:width]
     except (ValueError, RecursionError):  # a number of thousands of digits, or too deep a nest
         return f"a {type(value).__name__} too large to show"
+
+
+def as_json(value: object, width: int = 100) -> str:
+    """A value as the JSON that it came from, cut to `width` characters; never raises.
+
+    For players' authors, whose language need not be Python.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))[:width]
+    except (TypeError, ValueError, RecursionError):
+        return shown(value, width)

@@ -15,6 +15,7 @@ from croupier_common.board import Board
 from croupier_common.events import Ejected, Ended
 from croupier_common.game import Game, NumberedEvent
 from croupier_common.game import Request as TurnRequest
+from croupier_common.jsontypes import as_json
 from croupier_common.messages import (
     NO_CLOCK_MS,
     Ejection,
@@ -341,5 +342,5 @@ def fault_of_ack(answer: Answer | NoAnswer, phase: Phase) -> Fault | None:
         return Fault(verdict, phase, answer.detail, answer.sent)
     if answer.result is True:
         return None
-    shown = f"{answer.result!r:.100}"
-    return Fault(Verdict.MALFORMED, phase, f"the answer is true, not {shown}", sent=shown)
+    sent = as_json(answer.result)
+    return Fault(Verdict.MALFORMED, phase, f"the answer is true, not {sent}", sent=sent)
