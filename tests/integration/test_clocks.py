@@ -111,9 +111,9 @@ async def test_holding_back_pongs_wins_no_time() -> None:
     async with table(quick_settings(), "hand", Script("b")) as (hand, server):
         assert isinstance(hand, Hand)
         call = await hand.until("move")
-        hand.connection.transport.pause_reading()  # type: ignore[attr-defined]
+        hand.connection.transport.pause_reading()
         await asyncio.sleep(0.6)
-        hand.connection.transport.resume_reading()  # type: ignore[attr-defined]
+        hand.connection.transport.resume_reading()
         await hand.answer(call)
         assert (await server).faults["hand"].verdict is Verdict.TIMEOUT
 

@@ -66,7 +66,7 @@ async def test_flood_of_pings_is_a_verdict() -> None:
         await hand.until("move")
         for _ in range(60):
             try:
-                await hand.connection.ping()
+                _ = await hand.connection.ping()
             except ConnectionClosed:
                 break
         fault = (await server).faults["hand"]
@@ -125,7 +125,7 @@ async def test_player_that_never_reads_is_dropped_and_holds_up_nobody() -> None:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         tasks = [asyncio.create_task(Script(name).play(port)) for name in "bc"]
         await deaf.answer(await deaf.until("game_start"))
-        deaf.connection.transport.pause_reading()  # type: ignore[attr-defined]
+        deaf.connection.transport.pause_reading()
         result = await asyncio.wait_for(server, 40)
         await asyncio.wait(tasks)
         await deaf.close()

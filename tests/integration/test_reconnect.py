@@ -151,7 +151,7 @@ async def test_fault_before_the_loss_is_not_undone_by_coming_back() -> None:
     async with table(settings(), "hand", Script("b")) as (hand, server):
         await hand.answer(await hand.until("place"))
         await hand.connection.send("garbage")
-        await hand.connection.ping()
+        _ = await hand.connection.ping()
         hand.drop()
         await hand.join(again=True)
         await hand.until("ejected")
