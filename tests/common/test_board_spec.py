@@ -214,6 +214,11 @@ def test_build_for_one_fish_rules_guarantees_the_tiles_to_place_on(players: int)
         assert spec.build(seed, rules=FISH, players=players).ones() == 0
 
 
+def test_build_for_one_fish_rules_keeps_a_larger_minimum() -> None:
+    spec = BoardSpec(rows=5, columns=5, fish=3, one_fish=12)
+    assert spec.build(1, rules=CLASSIC, players=4).ones().bit_count() == 12
+
+
 @pytest.mark.parametrize(
     ("tiles", "players", "message"),
     [

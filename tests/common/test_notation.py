@@ -51,13 +51,19 @@ def test_state_of_any_game_comes_back_from_its_json(
     random, rules = Random(seed), Rules(**option)
     state, _ = unchecked(Board.from_json(board), colors, rules).settle()
     while True:
-        assert state_from_json(through_text(state_to_json(state))) == state
+        back = state_from_json(through_text(state_to_json(state)))
+        assert back == state
+        assert list(back.legal_actions) == list(state.legal_actions)
         if state.is_over:
             break
         if random.random() < 0.1:
-            state, _ = state.eject(random.choice(state.active).color, Verdict.TIMEOUT)
+            color = random.choice(state.active).color
+            state, events = state.eject(color, Verdict.TIMEOUT)
+            assert back.eject(color, Verdict.TIMEOUT) == (state, events)
         else:
-            state = state.apply(random.choice(list(state.legal_actions)))
+            action = random.choice(list(state.legal_actions))
+            state, events = state.step(action)
+            assert back.step(action) == (state, events)
 
 
 @pytest.mark.parametrize("absent", [[RED], [RED, WHITE], [RED, WHITE, BROWN]])
@@ -257,6 +263,7 @@ def test_state_with_an_ejected_player_standing_is_right_where_it_blocks() -> Non
     value["rules"] = {"ejected": "leave_blocking"}
     state = state_from_json(value)
     assert [2, 1] not in [action.to_json()[1] for action in state.legal_actions]
+    assert state.kernel().penguins[2] == []
 
 
 def placing(red: int, white: int, turn: str, **more: Any) -> Json:
@@ -367,6 +374,17 @@ def test_state_of_a_game_goes_through_the_course_form(players: int) -> None:
         assert (back.turn, back.stage) == (state.turn, state.stage)
         if back.stage is Stage.PLACEMENT:
             assert back.settle() == (back, ())
+
+
+def test_state_from_course_has_the_first_player_to_act_in_snake_order_too() -> None:
+    value = {
+        "players": [
+            {"color": "white", "score": 0, "places": [[0, 1]]},
+            {"color": "red", "score": 0, "places": [[0, 0]]},
+        ],
+        "board": [[1, 1, 1]] * 3,
+    }
+    assert state_from_course(value, 4, Rules(placement_order="snake")).turn is WHITE
 
 
 def test_state_from_course_is_placement_until_all_have_placed() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from croupier_common.messages import NO_CLOCK_MS
 from croupier_common.verdict import Verdict
-from support.hand import Hand, table
+from support.hand import table
 from support.wire import Call, Script, Wire, play, quick_settings, serving, thinks
 
 
@@ -105,11 +105,7 @@ async def test_player_that_thinks_long_without_answering_pings_is_not_dropped(
 
 
 async def test_holding_back_pongs_wins_no_time() -> None:
-    class Silent(Hand):
-        """Answers no ping: its socket is read by nobody while it waits."""
-
     async with table(quick_settings(), "hand", Script("b")) as (hand, server):
-        assert isinstance(hand, Hand)
         call = await hand.until("move")
         hand.connection.transport.pause_reading()
         await asyncio.sleep(0.6)

@@ -37,6 +37,7 @@ def as_json(value: object, width: int = 100) -> str:
     For players' authors, whose language need not be Python.
     """
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))[:width]
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))[:width]
+        return text.encode("utf-8", "backslashreplace").decode()  # half a character is none
     except (TypeError, ValueError, RecursionError):
         return shown(value, width)
