@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +18,7 @@ import pytest
 
 from support.course import course_folder, require_course_folder
 from support.course_wire import CourseScript, Habit, hangs_up, honest, says
+from support.needs import require
 
 PATIENCE_S = 40
 
@@ -90,7 +93,7 @@ async def served(port: int, scripts: Sequence[CourseScript], wait_s: float = WAI
 HABITS: dict[str, Habit] = {
     "good": honest,
     "invalid-json-position": says("setup", "[1,0,0]"),
-    "ill-formed-json": says("setup", '[0,,"0'),
+    "ill-formed-json": says("setup", "[0,,1]"),
     "fails-end(a)": hangs_up("end"),
     "fails-end": says("end", "false"),
     "fails-playing-as": hangs_up("playing-as"),
@@ -121,11 +124,11 @@ class Scenario:
 def scenarios() -> list[Scenario]:
     """All scenarios; none where the course's cases are not to be had."""
     folder = course_folder()
-    if folder is None:
+    path = None if folder is None else folder / "xserver.json"
+    if path is None or not path.exists():
         return []
     found: list[Scenario] = []
-    text = (folder / "xserver.json").read_text(encoding="utf-8")
-    for case in json.loads(text)["scenarios"]:
+    for case in json.loads(path.read_text(encoding="utf-8"))["scenarios"]:
         for depth, field in ((1, "expected"), (2, "expected_depth2")):
             if field in case:
                 name, players = f"{case['what']}, depth {depth}", tuple(case["players"])
@@ -136,7 +139,8 @@ def scenarios() -> list[Scenario]:
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, Done]:
     """How each scenario ended. They run at the same time, since servers mostly wait."""
-    require_course_folder()
+    folder = require_course_folder()
+    require("course-cases", scenarios(), f"no xserver.json in {folder}")
     at_once = asyncio.Semaphore(5)
 
     async def run(scenario: Scenario, port: int) -> tuple[str, Done]:
@@ -213,6 +217,20 @@ def test_too_few_clients_for_two_periods_give_exit_code_1_and_no_result() -> Non
     ]
 
 
+def test_signal_ends_the_wait_and_gives_no_result() -> None:
+    require("posix", os.name == "posix", "signals are sent to processes")
+    (port,) = free_ports(1)
+    with start("xserver", port, "--verbose") as server:
+        try:
+            assert server.stderr is not None
+            assert "listening" in server.stderr.readline()
+            server.send_signal(signal.SIGTERM)
+            out, err = server.communicate(timeout=PATIENCE_S)
+        finally:
+            server.kill()
+    assert (server.returncode, out, err) == (128 + signal.SIGTERM, "", "stopped by SIGTERM\n")
+
+
 def test_nobody_at_all_gives_exit_code_1_and_no_result() -> None:
     (port,) = free_ports(1)
     done = run("xserver", port, "--wait", 0.05)
@@ -228,7 +246,7 @@ async def test_why_players_are_out_is_told_on_stderr() -> None:
         *[CourseScript(name) for name in ("ann", "b", "c", "d", "e", "f", "g", "h", "i")],
     ]
     done = await served(port, scripts)
-    assert (done.code, json.loads(done.out)) == (0, [1, 1])
+    assert (done.code, json.loads(done.out)[1]) == (0, 1)
     assert "ann is out: illegal_action in movement: [[0,0],[0,0]] is not legal" in done.err
     assert "player=ann#2" in done.err
 
@@ -245,7 +263,7 @@ def test_serve_lets_clients_of_the_course_play_beside_others() -> None:
             assert server.stdout is not None
             course_port = server.stdout.readline().split()[-1]
             url = server.stdout.readline().split()[-1]
-            join = [sys.executable, "-m", "croupier_client", "join", url, "greedy", "--name", "b"]
+            join = [sys.executable, "-m", "croupier_client", "join", url, "greedy", "--name", "web"]
             with subprocess.Popen(join, stdout=subprocess.DEVNULL) as other:
                 clients = run("xclients", 3, course_port)
                 assert other.wait(PATIENCE_S) == 0
@@ -254,9 +272,8 @@ def test_serve_lets_clients_of_the_course_play_beside_others() -> None:
             server.kill()
     assert (clients.returncode, clients.stderr, server.returncode) == (0, "", 0)
     standings = told[told.index("Standings") :].split()
-    assert {"a", "b", "c"} < set(standings)
+    assert {"a", "b", "c", "web"} < set(standings)
     assert "Ejected" not in told
-    assert ("b#2" in standings) or ("b" in standings)
 
 
 @pytest.mark.parametrize(

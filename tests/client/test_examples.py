@@ -14,7 +14,13 @@ from croupier_common.board_spec import BoardSpec
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
 
-@pytest.mark.parametrize("example", [path.name for path in EXAMPLES.glob("*.py")])
+KIT = "from croupier_client import"
+
+
+@pytest.mark.parametrize(
+    "example",
+    [path.name for path in EXAMPLES.glob("*.py") if KIT in path.read_text(encoding="utf-8")],
+)
 def test_example_plays_a_game_to_its_end(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
     players = [load(str(EXAMPLES / example)), load("greedy")]

@@ -17,7 +17,8 @@ INLINE = re.compile(r"`((?:croupier|penguin) [^`]+)`")
 
 def document_commands() -> set[str]:
     """Give the commands that the documents have in their text."""
-    texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md")]
+    names = ("README.md", "CONTRIBUTING.md", "docs/course.md")
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in names]
     return {command for text in texts for command in INLINE.findall(text)}
 
 

@@ -14,6 +14,9 @@ NEEDS = {
     "course-cases": "the course's cases, *.jsonl in the folder that CROUPIER_COURSE_CASES names",
     "linux": "Linux, whose /proc tells of open files and memory",
     "openssl": "the openssl command, which makes certificates",
+    "node": "Node.js 18 or newer, as `node` on the PATH",
+    "node-packages": "the npm packages that a package.json names, in node_modules beside it or in "
+    "the folder that CROUPIER_NODE_MODULES names",
     "posix": "an operating system with POSIX signals and file modes",
 }
 """Every need, and what meets it."""

@@ -186,11 +186,10 @@ class Game:
 
     def _enter(self, state: State, events: Sequence[Event]) -> tuple[NumberedEvent, ...]:
         self.state = state
-        outcome = state.outcome
-        if outcome is not None:
+        if state.is_over and (outcome := state.outcome) is not None:
             events = [*events, Ended(outcome)]
         first = len(self.events) + 1
-        numbered = tuple(NumberedEvent(first + at, event) for at, event in enumerate(events))
+        numbered = tuple([NumberedEvent(at, event) for at, event in enumerate(events, first)])
         self.events.extend(numbered)
         for event in events:
             if isinstance(event, _ACTIONS):

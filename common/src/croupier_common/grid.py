@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from croupier_common.errors import InvalidBoard
-from croupier_common.jsontypes import is_array, is_whole, shown
+from croupier_common.jsontypes import is_array, shown
 
 __all__ = ["DIRECTIONS", "MAX_TILES", "Grid", "Position", "tiles_of"]
 
@@ -43,7 +43,7 @@ class Position(NamedTuple):
         """The position that an array of exactly two whole numbers says; None for all else."""
         if is_array(value) and len(value) == 2:
             row, column = value
-            if is_whole(row) and is_whole(column):
+            if type(row) is int and type(column) is int:  # no bool, which is an int too
                 return cls(row, column)
         return None
 
@@ -135,16 +135,17 @@ class Grid:
     of tiles. ``lines[t]`` are, flat, for each of the three axes through t, the set of the other
     tiles on it and a table from the free ones among them to those that a penguin on t reaches.
     ``rays[t][d]`` are the tiles from t in direction d, nearest first. Building costs time and
-    memory in proportion to the tiles times the length of the lines.
+    memory in proportion to the tiles times the length of the lines. ``position`` gives the position
+    of a tile.
     """
 
     __slots__ = (
-        "_positions",
         "columns",
         "everything",
         "grow",
         "lines",
         "near",
+        "position",
         "rays",
         "rows",
         "size",
@@ -161,9 +162,8 @@ class Grid:
         self.size = rows * columns
         self.everything = (1 << self.size) - 1
         self.grow = _grower(rows, columns)
-        self._positions = tuple(
-            Position(row, column) for row in range(rows) for column in range(columns)
-        )
+        positions = tuple(Position(row, column) for row in range(rows) for column in range(columns))
+        self.position: Callable[[int], Position] = positions.__getitem__
         self.rays = tuple(
             tuple(tuple(self._ray(tile, direction)) for direction in range(6))
             for tile in range(self.size)
@@ -211,10 +211,6 @@ class Grid:
     def tile(self, position: tuple[int, int]) -> int:
         """The number of the tile at a position that is on the grid."""
         return position[0] * self.columns + position[1]
-
-    def position(self, tile: int) -> Position:
-        """The position of a tile."""
-        return self._positions[tile]
 
     def positions(self, mask: int) -> tuple[Position, ...]:
         """The positions of a set of tiles, in canonical order."""

@@ -45,7 +45,10 @@ class Kernel:
         """Whether a seat has a legal move."""
         near = self.grid.near
         free = self.free
-        return any(free & near[tile] for tile in self.penguins[seat])
+        for tile in self.penguins[seat]:  # noqa: SIM110 - any() takes three times as long
+            if free & near[tile]:
+                return True
+        return False
 
     def moves(self, seat: int) -> Iterator[tuple[int, int]]:
         """A seat's legal moves as (from, to), in canonical order."""

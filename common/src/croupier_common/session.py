@@ -190,16 +190,16 @@ class Session:
             message = parse_from_player(raw)
         except Rejected as rejected:
             return Misbehaved(Verdict.MALFORMED, str(rejected), raw[:400], rejected)
+        if message.id in self.open and isinstance(message, Reply):  # then we are joined
+            self.open.remove(message.id)
+            return Answered(message.id, message, raw)
         kind = "join" if isinstance(message, Join) else "reply"
         if kind not in TABLE[self.state]["player"]:
             return self._misbehaved(_OUT_OF_TURN[self.state], raw)
         if isinstance(message, Join):
             return JoinAsked(message.id, message.params)
-        if message.id not in self.open:
-            self.dropped += 1
-            return Dropped(shown(message.id, 60))
-        self.open.remove(message.id)
-        return Answered(message.id, message, raw)
+        self.dropped += 1
+        return Dropped(shown(message.id, 60))
 
     @staticmethod
     def _misbehaved(detail: str, raw: str) -> Misbehaved:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from types import FrameType
 from typing import Any, TypeVar
 
+from croupier_server.gateway.course_tcp import CourseGateway
 from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.lobby import Lobby
 from croupier_server.roster import Roster
@@ -35,6 +36,7 @@ class App:
 
     Args:
         listening: told the port once players can connect.
+        course_listening: told the port for clients of the course's protocol, where there is one.
         progress: told what happens in the tournament.
 
     Attributes:
@@ -47,10 +49,12 @@ class App:
         settings: Settings,
         *,
         listening: Callable[[int], None] = lambda _: None,
+        course_listening: Callable[[int], None] = lambda _: None,
         progress: Callable[[Progress], None] = lambda _: None,
     ) -> None:
         self._settings = settings
         self._listening = listening
+        self._course_listening = course_listening
         self._progress = progress
         folder = settings.records.folder
         self._records = None if folder is None else RecordFolder(folder)
@@ -69,9 +73,14 @@ class App:
         """
         lobby = Lobby(self._settings.lobby, self._roster)
         gateway = WebSocketGateway(self._settings, lobby.admit, lobby.leave)
+        course_port = self._settings.server.course_port
+        course = CourseGateway(self._settings, course_port or 0, lobby.admit, lobby.leave)
         store: GameStore = self._records or NoRecords()
         await gateway.start()
         try:
+            if course_port is not None:
+                await course.start()
+                self._course_listening(course.port)
             self._listening(gateway.port)
             seats = await lobby.gather()
             manager = Manager(self._settings, seats, self.seed, store, self._progress)
@@ -80,6 +89,7 @@ class App:
                 self._records.finish(result.to_json())
             return result
         finally:
+            await course.stop()
             await gateway.stop()
 
 

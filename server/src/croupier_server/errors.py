@@ -5,6 +5,7 @@
     CroupierError                 root of this distribution
     ├── UserError                 one clear line for who started the program; exit code 2
     ├── Refused                   a player that may not join, with the error it is sent
+    ├── ProgramFailed             a program that did not become a player, with the verdict on it
     ├── NotEnoughPlayers          the lobby's time is over; exit code 1
     └── ServerFault               a fault of ours that ends a game; ejects nobody
 """
@@ -14,7 +15,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["CroupierError", "NotEnoughPlayers", "Refused", "ServerFault", "UserError"]
+from croupier_common.verdict import Fault
+
+__all__ = [
+    "CroupierError",
+    "NotEnoughPlayers",
+    "ProgramFailed",
+    "Refused",
+    "ServerFault",
+    "UserError",
+]
 
 
 class CroupierError(Exception):
@@ -35,6 +45,18 @@ class Refused(CroupierError):
         super().__init__(reason)
         self.code = code
         self.data = data
+
+
+class ProgramFailed(CroupierError):
+    """A program did not answer the greeting as it should, so that it is no player.
+
+    ``name`` is the player's, ``fault`` says what it did.
+    """
+
+    def __init__(self, name: str, fault: Fault) -> None:
+        super().__init__(f"{name}: {fault.verdict}: {fault.detail}")
+        self.name = name
+        self.fault = fault
 
 
 class NotEnoughPlayers(CroupierError):

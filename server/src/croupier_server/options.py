@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar, cast
 
 import click
 
@@ -40,10 +41,19 @@ def game_options(command: F) -> F:
     return command
 
 
+class _Stderr:
+    """Whatever stderr is when something is written."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
 def configure_logs(verbose: bool) -> None:
     """Log to stderr: warnings and worse, or everything."""
     import logging
-    import sys
 
     import structlog
 
@@ -60,6 +70,6 @@ def configure_logs(verbose: bool) -> None:
                 exception_formatter=structlog.dev.plain_traceback,
             ),
         ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Stderr())),
         cache_logger_on_first_use=True,
     )

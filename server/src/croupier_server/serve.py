@@ -20,6 +20,12 @@ __all__ = ["serve"]
 )
 @click.option("--host", metavar="ADDRESS", help="Listen on this address [127.0.0.1].")
 @click.option("--port", type=int, help="Listen on this port; 0 for any free one [8000].")
+@click.option(
+    "--course-port",
+    type=int,
+    metavar="PORT",
+    help="Let clients of the course's TCP protocol play too, on this port; 0 for any free one.",
+)
 @click.option("--min-players", type=int, help="Start with no fewer [2].")
 @click.option("--max-players", type=int, help="Start at once with so many [64].")
 @click.option(
@@ -37,6 +43,7 @@ def serve(
     config: Path | None,
     host: str | None,
     port: int | None,
+    course_port: int | None,
     min_players: int | None,
     max_players: int | None,
     wait: float | None,
@@ -64,7 +71,7 @@ def serve(
     settings = load_settings(
         config,
         {
-            "server": {"host": host, "port": port},
+            "server": {"host": host, "port": port, "course_port": course_port},
             "lobby": {
                 "min_players": min_players,
                 "max_players": max_players,
@@ -83,9 +90,13 @@ def serve(
         scheme = "ws" if settings.server.tls_certificate is None else "wss"
         click.echo(f"listening on {scheme}://{shown}:{at}")
 
+    def course_listening(at: int) -> None:
+        click.echo(f"clients of the course's protocol: {settings.server.host} port {at}")
+
     app = App(
         settings,
         listening=listening,
+        course_listening=course_listening,
         progress=lambda progress: click.echo(describe(progress)),
     )
     try:

@@ -53,6 +53,15 @@ class ServerSettings(_Section):
     port: Annotated[
         int, Field(ge=0, le=65_535, description="The port to listen on; 0 for any free one.")
     ] = 8000
+    course_port: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=65_535,
+            description="A port for clients of the course's TCP protocol (docs/course.md); 0 for "
+            "any free one, none if absent.",
+        ),
+    ] = None
     tls_certificate: Annotated[
         Path | None, Field(description="A file with the certificate chain (PEM), for wss://.")
     ] = None

@@ -1,4 +1,4 @@
-"""`croupier course`: the course's test programs, JSON on stdin and on stdout."""
+"""`croupier course`: the course's test programs, and its server and clients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ __all__ = ["course"]
 
 @click.group()
 def course() -> None:
-    """The course's test programs: each reads one JSON value and writes one."""
+    """The course's own programs.
+
+    xboard, xstate, xtree, xstrategy and xref read one JSON value and write one; xserver and
+    xclients play a tournament over its TCP protocol.
+    """
 
 
 @course.command()
@@ -61,6 +65,73 @@ def xref() -> None:
     names, sorted.
     """
     _run("xref")
+
+
+@course.command()
+@click.argument("port", type=click.IntRange(1, 65_535))
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Listen on this address; 0.0.0.0 for all.",
+)
+@click.option(
+    "--wait",
+    type=click.FloatRange(0.01, 86_400),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Wait so long for clients, and once more if there are fewer than 5.",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Tell and log everything on stderr.")
+def xserver(port: int, host: str, wait: float, verbose: bool) -> int:
+    """Run a tournament for 5 to 10 clients.
+
+    Writes [number of winners, number of cheaters and failures]; on stderr, why each of those is
+    out. With too few clients it writes nothing, and its exit code is 1.
+    """
+    from croupier_server.app import Stopped, run
+    from croupier_server.course.server import play, settings
+    from croupier_server.options import configure_logs
+    from croupier_server.report import describe
+    from croupier_server.tournament.manager import PlayerOut, Progress
+
+    configure_logs(verbose)
+
+    def tell(progress: Progress) -> None:
+        if verbose or isinstance(progress, PlayerOut):
+            click.echo(describe(progress), err=True)
+
+    try:
+        result = run(play(settings(host, wait), port, tell))
+    except Stopped as stopped:
+        click.echo(f"stopped by {stopped}", err=True)
+        return 128 + stopped.signum
+    click.echo(json.dumps([len(result.winners), len(result.faults)]))
+    return 0
+
+
+@course.command()
+@click.argument("count", type=click.IntRange(1, 1_000), metavar="N")
+@click.argument("port", type=click.IntRange(1, 65_535))
+@click.argument("host", default="127.0.0.1")
+@click.option(
+    "--depth",
+    type=click.IntRange(1, 20),
+    default=1,
+    show_default=True,
+    help="How many of its own turns a player looks ahead.",
+)
+def xclients(count: int, port: int, host: str, depth: int) -> None:
+    """Play with N clients at the server at PORT of HOST.
+
+    They sign up one after the other and play by the course's strategy, until all their connections
+    have ended.
+    """
+    from croupier_server.course.players import run
+
+    run(count, host, port, depth, lambda line: click.echo(line, err=True))
 
 
 def _run(name: str) -> None:

@@ -70,18 +70,23 @@ class _Open:
     ``clock`` is None until it is first delivered; ``away_since`` is when waiting for that began.
     """
 
-    __slots__ = ("answer", "away_since", "budget_ms", "call", "clock", "game", "timer")
+    __slots__ = ("answer", "away_since", "budget_ms", "call", "clock", "id", "timer")
 
     def __init__(
         self, call: Call, budget_ms: int | None, answer: asyncio.Future[Answer | NoAnswer]
     ) -> None:
         self.call = call
+        self.id = call.id
         self.budget_ms = budget_ms
         self.answer = answer
-        self.game = call.id.rpartition(":")[0]
         self.clock: TurnClock | None = None
         self.away_since = 0.0
         self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def game(self) -> str:
+        """The id of the game that it belongs to."""
+        return self.id.rpartition(":")[0]
 
     def set_timer(self, timer: asyncio.TimerHandle | None) -> None:
         if self.timer is not None:
@@ -132,7 +137,7 @@ class WebSocketSeat:
         if self._kept is not None:
             return self._kept
         request = _Open(call, budget_ms, self._loop.create_future())
-        self._open[call.id] = request
+        self._open[request.id] = request
         try:
             if self._connection is None:
                 self._await_delivery(request)
@@ -141,9 +146,9 @@ class WebSocketSeat:
             return await request.answer
         finally:
             request.set_timer(None)
-            del self._open[call.id]
+            del self._open[request.id]
             if self._connection is not None:
-                self._connection.session.given_up(call.id)
+                self._connection.session.given_up(request.id)
 
     async def tell(self, message: ServerNotification) -> None:
         """See :meth:`croupier_server.seats.Seat.tell`."""
@@ -208,8 +213,10 @@ class WebSocketSeat:
             self._answered(received)
         elif isinstance(received, Misbehaved):
             self._fault(NoAnswer(received.verdict, received.detail, sent=received.raw))
+            self._count_surplus(connection)
         elif isinstance(received, Dropped):
-            self._dropped(received)
+            log.info("reply dropped", player=self.name, id=received.id)
+            self._count_surplus(connection)
 
     def lost(self, connection: Connection, closed: ConnectionClosed) -> None:
         """A connection is closed, by whomever; what came on it before still counts."""
@@ -226,7 +233,7 @@ class WebSocketSeat:
 
     async def _deliver(self, request: _Open, connection: Connection) -> None:
         """Send a request; its clock starts when that is done for the first time."""
-        connection.session.asked(request.call.id)
+        connection.session.asked(request.id)
         if request.clock is None:
             self._charge_grace(request)
             now = self._loop.time()
@@ -316,17 +323,13 @@ class WebSocketSeat:
         cut = None if sent is None else sent[:400]
         return NoAnswer(verdict, detail, cut, timing.think_ms, timing.stall_ms, timing.rtt_ms)
 
-    def _dropped(self, dropped: Dropped) -> None:
+    def _count_surplus(self, connection: Connection) -> None:
+        """Count what answers nothing; with too much of it, nothing more is read from there."""
         self._surplus += 1
-        log.info("reply dropped", player=self.name, id=dropped.id)
         if self._surplus > self._limits.max_surplus:
-            self._fault(
-                NoAnswer(
-                    Verdict.FLOOD,
-                    f"more than {self._limits.max_surplus} replies to nothing that was open",
-                    sent=dropped.id,
-                )
-            )
+            most = self._limits.max_surplus
+            self.flooded(f"more than {most} messages that answer nothing that was open")
+            connection.socket.transport.abort()
 
     def _fault(self, fault: NoAnswer) -> None:
         """A fault that belongs to no request ends every open one, or is kept for the next."""
