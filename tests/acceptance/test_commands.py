@@ -160,8 +160,8 @@ def test_tournament_from_the_command_line(tmp_path: Path) -> None:
         join = ("croupier_client", "join", url)
         with (
             started(*join, "my_player.py", "--name", "me", cwd=tmp_path / "mine") as me,
-            started(*join, "greedy", "--name", "greedy") as greedy,
-            started(*join, "rogue:vanish", "--name", "rogue"),
+            started(*join, "greedy", "--name", "greedy", cwd=tmp_path) as greedy,
+            started(*join, "rogue:vanish", "--name", "rogue", cwd=tmp_path),
         ):
             assert me.wait(PATIENCE_S) == 0
             assert greedy.wait(PATIENCE_S) == 0

@@ -3,6 +3,8 @@ reason, and the others play on."""
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from croupier_common.verdict import Phase, Verdict
@@ -206,3 +208,32 @@ async def test_wrong_acknowledgement_is_malformed() -> None:
     fault = arena.result.faults["b"]
     assert (fault.verdict, fault.phase) == (Verdict.MALFORMED, Phase.GAME_START)
     assert "the answer is true" in fault.detail
+
+
+async def test_both_players_failing_in_one_moment_get_one_verdict_each() -> None:
+    """Both have said something wrong before either is judged."""
+    both = 0
+    together = asyncio.Event()
+
+    async def garbage_together(wire: Wire, call: Call) -> bool:
+        nonlocal both
+        if call["method"] != "game_start":
+            return False
+        both += 1
+        if both == 2:
+            together.set()
+        await together.wait()
+        await wire.send("garbage")
+        await wire.send("more garbage")
+        return True
+
+    arena = await play(quick_settings(), [Script(name, garbage_together) for name in "ab"])
+    assert {name: fault.verdict for name, fault in arena.result.faults.items()} == {
+        "a": Verdict.MALFORMED,
+        "b": Verdict.MALFORMED,
+    }
+    for wire in arena.wires.values():
+        assert len(wire.calls("ejected")) == 1
+    ((_, report),) = arena.result.games
+    assert report is not None
+    assert len(report.faults) == 2

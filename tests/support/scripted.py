@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -172,9 +173,9 @@ def fresh_game(game_id: str = "1.1", rules: Rules = FISH) -> Game:
     return game
 
 
-async def visit(script: Script, player: Callable[[], Player] | Target, **options: Any) -> Visit:
-    """Have a player visit a server that does as scripted; what the script raises comes out."""
-    target = player if isinstance(player, Target) else Target("Tester", player)
+@asynccontextmanager
+async def serving_script(script: Script) -> AsyncGenerator[str]:
+    """A server that does as scripted, by its address; what the script raises comes out."""
     problems: list[BaseException] = []
 
     async def handle(connection: ServerConnection) -> None:
@@ -186,10 +187,19 @@ async def visit(script: Script, player: Callable[[], Player] | Target, **options
 
     async with serve(handle, "127.0.0.1", 0, ping_interval=None, close_timeout=1) as server:
         port = next(iter(server.sockets)).getsockname()[1]
-        told: list[str] = []
-        warned: list[str] = []
+        yield f"ws://127.0.0.1:{port}"
+    if problems:
+        raise problems[0]
+
+
+async def visit(script: Script, player: Callable[[], Player] | Target, **options: Any) -> Visit:
+    """Have a player visit a server that does as scripted; what the script raises comes out."""
+    target = player if isinstance(player, Target) else Target("Tester", player)
+    told: list[str] = []
+    warned: list[str] = []
+    async with serving_script(script) as url:
         client = Client(
-            f"ws://127.0.0.1:{port}",
+            url,
             target,
             JoinOptions(name="Pingu", retry_s=0, **options),
             tell=told.append,
@@ -197,6 +207,4 @@ async def visit(script: Script, player: Callable[[], Player] | Target, **options
         )
         async with asyncio.timeout(20):
             ending = await client.run()
-    if problems:
-        raise problems[0]
     return Visit(ending, told, warned)

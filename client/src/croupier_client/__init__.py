@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from croupier_client.loader import Target, load
     from croupier_client.local import Match
     from croupier_client.player import ActionLike, Ejection, Player, View
+    from croupier_client.stdio import serve_stdio
     from croupier_common.actions import Action, Move, Placement
     from croupier_common.grid import Position
     from croupier_common.outcome import Color, Outcome
@@ -49,6 +50,7 @@ __all__ = [
     "View",
     "__version__",
     "load",
+    "serve_stdio",
 ]
 
 __version__ = "0.1.0"
@@ -61,6 +63,7 @@ _HOMES: Final = {
     "croupier_client.loader": ("Target", "load"),
     "croupier_client.local": ("Match",),
     "croupier_client.player": ("ActionLike", "Ejection", "Player", "View"),
+    "croupier_client.stdio": ("serve_stdio",),
     "croupier_common.actions": ("Action", "Move", "Placement"),
     "croupier_common.grid": ("Position",),
     "croupier_common.outcome": ("Color", "Outcome"),

@@ -1,4 +1,4 @@
-"""The command line: ``penguin new``, ``penguin play`` and ``penguin join``.
+"""The command line, ``penguin``: ``new``, ``play``, ``check``, ``join``, ``replay``, ``bridge``...
 
 Exit codes: 0 all is well; 1 the connection was lost; 2 a wrong option, target or address, a
 refusal, or no connection; 3 the player was ejected; 130 interrupted.
@@ -17,9 +17,11 @@ from typing import Any, Final, NoReturn, TypeVar
 import click
 
 from croupier_client import __version__
+from croupier_client.cli_check import check, replay
+from croupier_client.cli_stdio import bridge, stdio
 from croupier_client.errors import ClientError
 
-__all__ = ["main", "penguin"]
+__all__ = ["TARGET_HELP", "awake", "main", "penguin", "warn"]
 
 EJECTED: Final = 3
 INTERRUPTED: Final = 130
@@ -149,6 +151,13 @@ def play(
 )
 @click.option("--events", is_flag=True, help="Be told of everything at once: Player.events().")
 @click.option("--legal-actions", is_flag=True, help="Ask the server to list the legal actions.")
+@click.option(
+    "--repro",
+    default=".",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where requests go on which TARGET failed, for 'penguin replay'; or 'off'.",
+)
 def join(
     url: str,
     target: str,
@@ -160,6 +169,7 @@ def join(
     retry: float,
     events: bool,
     legal_actions: bool,
+    repro: str,
 ) -> None:
     """Take TARGET to the tournament at URL (ws://HOST:PORT) and play until it is over.
 
@@ -172,6 +182,7 @@ def join(
     from croupier_client.connection import Client
     from croupier_client.joining import JoinOptions
     from croupier_client.loader import load
+    from croupier_client.repro import Reproducer
 
     options = JoinOptions(
         name=name,
@@ -183,13 +194,28 @@ def join(
         events=events,
         retry_s=retry,
     )
-    client = Client(check_url(url), load(target), options, tell=click.echo, warn=warn)
-    ending = asyncio.run(_awake(client.run()))
+    client = Client(
+        check_url(url),
+        load(target),
+        options,
+        tell=click.echo,
+        warn=warn,
+        repro=None if repro == "off" else Reproducer(Path(repro), target, warn),
+    )
+    ending = asyncio.run(awake(client.run()))
     click.echo(ending.text, err=ending.exit_code != 0)
     sys.exit(ending.exit_code)
 
 
-async def _awake(visit: Coroutine[Any, Any, T]) -> T:
+penguin.add_command(bridge)
+check.epilog = TARGET_HELP
+penguin.add_command(check)
+penguin.add_command(replay)
+stdio.epilog = TARGET_HELP
+penguin.add_command(stdio)
+
+
+async def awake(visit: Coroutine[Any, Any, T]) -> T:
     """A visit that Ctrl-C ends at once.
 
     Python's own handler runs only when the main thread runs Python again. A loop that has just

@@ -16,8 +16,9 @@ from croupier_client.ending import Ending, EndingKind, ejected, ended
 from croupier_client.joining import JoinOptions
 from croupier_client.loader import Target
 from croupier_client.replies import reply_text, unknown_text
+from croupier_client.repro import Reproducer
 from croupier_client.team import Team, read_outcome
-from croupier_client.turns import Answer, Vanish, Warn
+from croupier_client.turns import Answer, Failed, Vanish, Warn
 from croupier_common.errors import NotAMessage
 from croupier_common.messages import (
     PROTOCOL,
@@ -69,6 +70,7 @@ class Client:
         target: the kind of player.
         tell: takes lines on how things go.
         warn: takes what the player's author should know: exceptions, illegal and slow answers.
+        repro: writes requests on which the player failed into files.
     """
 
     def __init__(
@@ -79,12 +81,14 @@ class Client:
         *,
         tell: Callable[[str], None],
         warn: Warn,
+        repro: Reproducer | None = None,
     ) -> None:
         self._url = url
         self._options = options
         self._params = options.params()
         self._tell = tell
         self._warn = warn
+        self._repro = repro
         self._team = Team(target, warn, options.max_games)
         self._socket: ClientConnection | None = None
         self._joined: JoinResult | None = None
@@ -239,13 +243,19 @@ class Client:
             return
         if isinstance(message, ServerCall):
             self._note_turn(message)
+            if self._repro is not None:
+                self._repro.note(message, raw)
             deadline = received + message.params.budget_ms / 1000
             self._start(self._answer(message, deadline), self._calls)
         elif not isinstance(message, Joined | Refusal):
             if isinstance(message, Ejection):
                 self._ejection = message.params
+                if self._repro is not None:
+                    self._repro.ejected(message.params, self._replies.get)
             elif isinstance(message, GameEnd):
                 self._seen.pop(message.params.game, None)
+                if self._repro is not None:
+                    self._repro.forget(message.params.game)
                 self._tell_end(message)
             elif message.params.events:
                 self._seen[message.params.game] = message.params.events[-1]["seq"]
@@ -279,6 +289,10 @@ class Client:
                 self._misbehave(answer)
                 return
             self._remember(call.id, text)
+            if isinstance(answer, Failed) and self._repro is not None:
+                await self._send(text)
+                self._repro.failed(call, answer, text)
+                return
         if isinstance(call, TournamentEnd):
             self._end = call.params
         await self._send(self._replies[call.id])

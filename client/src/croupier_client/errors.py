@@ -5,6 +5,7 @@
     ClientError            root of this distribution; the message is one clear line
     ├── LoadError          a target that is no player, or whose code can't be loaded
     ├── BadURL             an address that no server can have
+    ├── ProgramError       a program that can't be started, or does not say hello
     └── BadAnswer          a player's method returned something that is no action
 
 How a visit to a server ended is a value, :class:`~croupier_client.connection.Ending`, and no
@@ -13,7 +14,7 @@ exception. What a player's code raises is reported to its author and answered as
 
 from __future__ import annotations
 
-__all__ = ["BadAnswer", "BadURL", "ClientError", "LoadError"]
+__all__ = ["BadAnswer", "BadURL", "ClientError", "LoadError", "ProgramError"]
 
 
 class ClientError(Exception):
@@ -26,6 +27,10 @@ class LoadError(ClientError):
 
 class BadURL(ClientError, ValueError):
     """An address that is no ``ws://HOST:PORT``."""
+
+
+class ProgramError(ClientError):
+    """A program can't be started, or did not answer hello: what it did, and what was expected."""
 
 
 class BadAnswer(ClientError, TypeError):

@@ -18,7 +18,7 @@ from croupier_client.player import Player
 from croupier_common.errors import InvalidStrategy
 from croupier_common.strategies import forms, make, names
 
-__all__ = ["Target", "house_forms", "load"]
+__all__ = ["Target", "house_forms", "load", "target_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,12 @@ def load(target: str, *, seed: int = 0) -> Target:
         return _house(target, head, rest, seed)
     path, name = _split(target)
     module = _from_file(path) if path.endswith(".py") else _from_module(path, target)
-    found = _named(module, name) if name else _only(module, path)
-    return Target(found.__name__, lambda: _construct(found))
+    return target_of(_named(module, name) if name else _only(module, path))
+
+
+def target_of(player: type[Player]) -> Target:
+    """The kind of player that a class is."""
+    return Target(player.__name__, lambda: _construct(player))
 
 
 def house_forms() -> str:

@@ -10,7 +10,7 @@ import operator
 import time
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, SupportsIndex, cast
 
@@ -53,9 +53,15 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The method raised something, or returned what is no action."""
+    """The method raised something, or returned what is no action.
+
+    Attributes:
+        message: what the server is told.
+        report: what the player's author is told.
+    """
 
     message: str
+    report: str = field(default="", compare=False, repr=False)
 
 
 class Trick(Exception):
@@ -140,11 +146,13 @@ class Caller:
         except Trick as trick:
             return trick
         except BadAnswer as problem:
-            self.warn(report_bad_answer(f"{self.name}.{method}()", str(problem), view))
-            return Failed(error_message(problem))
+            report = report_bad_answer(f"{self.name}.{method}()", str(problem), view)
+            self.warn(report)
+            return Failed(error_message(problem), report)
         except (Exception, SystemExit) as problem:  # noqa: BLE001 - somebody else's code
-            self.warn(report_exception(f"{self.name}.{method}()", problem, view))
-            return Failed(error_message(problem))
+            report = report_exception(f"{self.name}.{method}()", problem, view)
+            self.warn(report)
+            return Failed(error_message(problem), report)
         finally:
             self._check_time(method, time.monotonic() - began, budget_ms)
 
