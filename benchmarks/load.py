@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from benchmarks.processes import own_job, tell
+from benchmarks.processes import own_job, tell, told
 from benchmarks.report import quantile
 from croupier_server.app import run
 
@@ -32,6 +33,7 @@ class Load:
         self.answers = answers
         self.answered_at: dict[str, float] = {}
         self.overheads: list[float] = []
+        self.by_table: dict[str, list[float]] = defaultdict(list)
         self.request_bytes = 0
         self.reply_bytes = 0
         self.cpu_before = 0.0
@@ -67,6 +69,7 @@ class Load:
                 self.cpu_before = self.cpu_before or time.process_time()
             else:
                 self.overheads.append(now - before)
+                self.by_table[game.partition(".")[2]].append(now - before)
             answer = self.answers[request_id.partition(".")[2]]
             reply = f'{HEAD}{request_id}","result":{answer}}}'
             self.request_bytes += len(raw)
@@ -87,14 +90,17 @@ class Load:
         }
 
 
-async def main(job: dict[str, Any]) -> None:
+async def main(job: dict[str, Any], answers: dict[str, str], port: int) -> None:
     """Play with so many players until the server closes all connections."""
-    load = Load(json.loads(Path(job["answers"]).read_text(encoding="utf-8")))
+    load = Load(answers)
     async with asyncio.TaskGroup() as group:
         for number in range(job["players"]):
-            group.create_task(load.play(job["port"], f"player {number}"), name=f"player {number}")
+            name = f"player {number}"
+            group.create_task(load.play(port, name), name=name)
     tell(load.report())
 
 
 if __name__ == "__main__":
-    run(main(own_job()))
+    own = own_job()
+    book = json.loads(Path(own["answers"]).read_text(encoding="utf-8"))
+    run(main(own, book, told()["port"]))

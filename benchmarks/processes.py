@@ -16,7 +16,16 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
-__all__ = ["Failed", "own_job", "pinned_core", "run_pair", "tell"]
+__all__ = [
+    "Failed",
+    "own_job",
+    "pinned_core",
+    "raise_open_files",
+    "resident_kib",
+    "run_pair",
+    "tell",
+    "told",
+]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,9 +47,32 @@ def own_job() -> dict[str, Any]:
     return job
 
 
+def told() -> dict[str, Any]:
+    """What the parent says."""
+    message: dict[str, Any] = json.loads(sys.stdin.readline())
+    return message
+
+
 def tell(message: Mapping[str, Any]) -> None:
     """Say something to the parent."""
     print(json.dumps(message), flush=True)
+
+
+def raise_open_files() -> None:
+    """Let this process have as many connections as the system allows."""
+    if sys.platform != "win32":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def resident_kib() -> int:
+    """How much memory this process holds; 0 where the system does not tell."""
+    if sys.platform != "linux":
+        return 0
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 # -- in the parent
@@ -55,22 +87,26 @@ def pinned_core() -> int | None:
 
 
 async def run_pair(
-    server: str, server_job: Job, load_job: Job, seconds: float
+    server: str, server_job: Job, load_job: Job, seconds: float, load: str = "benchmarks.load"
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run a server and its load, both pinned to one core, and give what each reports at its end.
 
-    The server first tells its port, which is added to the load's job.
+    The server first tells its port, which the load then reads.
 
     Raises:
         Failed: one of them ended without a report, or both took longer than `seconds`.
     """
     core = {"core": pinned_core()}
     try:
-        async with asyncio.timeout(seconds), child(server, {**server_job, **core}) as serving:
-            port = (await heard(serving, server))["port"]
-            job = {**load_job, **core, "port": port}
-            async with child("benchmarks.load", job) as loading:
-                return await heard(serving, server), await heard(loading, "benchmarks.load")
+        async with (
+            asyncio.timeout(seconds),
+            child(server, {**server_job, **core}) as serving,
+            child(load, {**load_job, **core}) as loading,
+        ):
+            assert loading.stdin is not None
+            loading.stdin.write(json.dumps(await heard(serving, server)).encode() + b"\n")
+            loading.stdin.close()
+            return await heard(serving, server), await heard(loading, load)
     except TimeoutError:
         raise Failed(f"{server} and its load took longer than {seconds:g} s") from None
 
@@ -83,7 +119,7 @@ async def child(module: str, job: Job) -> AsyncGenerator[asyncio.subprocess.Proc
         "-m",
         module,
         json.dumps(job),
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=ROOT,
     )

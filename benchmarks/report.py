@@ -5,9 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from textwrap import wrap
+from typing import Any, Final
 
-__all__ = ["Budget", "Part", "Table", "median", "quantile"]
+__all__ = ["Budget", "Part", "Table", "median", "quantile", "shown"]
+
+WIDTH: Final = 100
+"""How wide the prose of a report is, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class Budget:
     def __str__(self) -> str:
         bound = "at least" if self.at_least else "at most"
         verdict = "reached" if self.is_reached else "MISSED"
-        return f"{self.what}: {self.value:,.3g}, {bound} {self.limit:,g}: {verdict}"
+        return f"{self.what}: {shown(self.value)}, {bound} {self.limit:,g}: {verdict}"
 
     def to_json(self) -> dict[str, Any]:
         """The budget as JSON."""
@@ -61,12 +65,12 @@ class Part:
     """One benchmark's result.
 
     Attributes:
-        about: what was measured, and how, in lines.
+        about: what was measured, and how.
         figures: by name, for programs.
     """
 
     name: str
-    about: Sequence[str]
+    about: str
     table: Table
     figures: Mapping[str, float]
     budgets: Sequence[Budget] = field(default=())
@@ -74,7 +78,7 @@ class Part:
     def lines(self) -> Iterable[str]:
         """The part as text."""
         yield f"== {self.name}"
-        yield from self.about
+        yield from wrap(self.about, WIDTH)
         yield ""
         yield from self.table.lines()
         yield ""
@@ -86,6 +90,11 @@ class Part:
             "figures": dict(self.figures),
             "budgets": [budget.to_json() for budget in self.budgets],
         }
+
+
+def shown(value: float) -> str:
+    """A figure with as many digits as it deserves."""
+    return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
 
 
 def median(values: Iterable[float]) -> float:

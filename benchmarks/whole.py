@@ -31,41 +31,46 @@ class Hall:
         self.full = asyncio.Event()
         self._rules = PRESETS[rules]
         self._store = store
-        self._clocks = clocks
-        self._seats: list[Seat] = []
-        self._boards = [board(table) for table in range(1, tables + 1)]
+        self.clocks = clocks
+        self.seats: list[Seat] = []
+        self.boards = [board(table) for table in range(1, tables + 1)]
 
     def admit(self, params: JoinParams, seat: Seat) -> tuple[str, int | None]:
         """Seat whoever comes."""
-        self._seats.append(seat)
-        if len(self._seats) == len(COLORS) * len(self._boards):
+        self.seats.append(seat)
+        if len(self.seats) == len(COLORS) * len(self.boards):
             self.full.set()
         return params.name, None
 
-    def leave(self, seat: Seat) -> None:
-        """A player has gone; its games notice."""
+    def leave(self, seat: Seat) -> bool:  # noqa: ARG002 - the gateway's signature
+        """A player is away; its game waits for it."""
+        return False
 
     async def play(self, rounds: int) -> int:
         """Play all tables' rounds; gives the number of plies."""
         async with asyncio.TaskGroup() as group:
             playing = [
                 group.create_task(self._play(table, rounds), name=f"table {table}")
-                for table in range(1, len(self._boards) + 1)
+                for table in range(1, len(self.boards) + 1)
             ]
         return sum(task.result() for task in playing)
 
+    def table(self, number: int, played: int) -> Table:
+        """A table for its next game."""
+        seats = self.seats[len(COLORS) * (number - 1) : len(COLORS) * number]
+        return Table(
+            game=f"{played}.{number}",
+            board=self.boards[number - 1],
+            rules=self._rules,
+            seats=dict(zip(COLORS, seats, strict=True)),
+        )
+
     async def _play(self, number: int, rounds: int) -> int:
-        seats = self._seats[len(COLORS) * (number - 1) : len(COLORS) * number]
         plies = 0
         for played in range(1, rounds + 1):
-            table = Table(
-                game=f"{played}.{number}",
-                board=self._boards[number - 1],
-                rules=self._rules,
-                seats=dict(zip(COLORS, seats, strict=True)),
-            )
+            table = self.table(number, played)
             with self._store.open(table, number, CLASSIC_BOARD) as sink:
-                report = await Croupier(table, self._clocks, sink).play()
+                report = await Croupier(table, self.clocks, sink).play()
             if report.faults:
                 raise RuntimeError(f"game {table.game}: {report.faults}")
             plies += report.plies
@@ -73,8 +78,8 @@ class Hall:
 
 
 def settings() -> Settings:
-    """The defaults, on any free port."""
-    return load_settings(None, {"server": {"port": 0}})
+    """The defaults, on any free port; players come all at once, and from one address."""
+    return load_settings(None, {"server": {"port": 0}, "limits": {"max_unjoined": 0}})
 
 
 async def main(job: dict[str, Any]) -> None:

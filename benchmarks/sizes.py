@@ -1,0 +1,71 @@
+"""How much is measured: at full size, for a quick look, or only to show that it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["SIZES", "Size"]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is measured.
+
+    Attributes:
+        games: the numbers of games at once.
+        turns: how many turns are played in each round, at least one game at each table.
+        pair_seconds: how long one server and its load may take; more is a failure.
+    """
+
+    perft_depth: int
+    rules_rounds: int
+    rules_seconds: float
+    games: tuple[int, ...]
+    turns_rounds: int
+    turns: int
+    pair_seconds: float
+    starts: int
+    crowd_tables: int
+    idle: int
+
+
+SIZES: Final[Mapping[str, Size]] = {
+    "full": Size(
+        perft_depth=3,
+        rules_rounds=9,
+        rules_seconds=0.3,
+        games=(1, 100),
+        turns_rounds=5,
+        turns=10_000,
+        pair_seconds=120.0,
+        starts=7,
+        crowd_tables=100,
+        idle=5_000,
+    ),
+    "quick": Size(
+        perft_depth=2,
+        rules_rounds=5,
+        rules_seconds=0.05,
+        games=(1, 30),
+        turns_rounds=1,
+        turns=1_500,
+        pair_seconds=60.0,
+        starts=2,
+        crowd_tables=30,
+        idle=500,
+    ),
+    "tiny": Size(
+        perft_depth=2,
+        rules_rounds=1,
+        rules_seconds=0.01,
+        games=(2,),
+        turns_rounds=1,
+        turns=100,
+        pair_seconds=30.0,
+        starts=1,
+        crowd_tables=10,
+        idle=20,
+    ),
+}

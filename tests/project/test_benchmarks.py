@@ -1,0 +1,69 @@
+"""The benchmarks run, and say what they should; what they measure at this size means nothing."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=50,
+        check=False,
+    )
+
+
+def part(name: str, folder: Path) -> dict[str, Any]:
+    """Measure one part; gives what it wrote as JSON."""
+    ended = bench("--size", "tiny", "--json", str(folder / "found.json"), name)
+    assert ended.returncode == 0, ended.stderr
+    assert f"== {name}" in ended.stdout
+    assert "budget: " in ended.stdout
+    found: dict[str, Any] = json.loads((folder / "found.json").read_text(encoding="utf-8"))
+    assert list(found["parts"]) == [name]
+    assert found["machine"]["python"] in ended.stdout
+    measured: dict[str, Any] = found["parts"][name]
+    assert all(figure > 0 for figure in measured["figures"].values())
+    return measured
+
+
+def test_rules_are_measured_against_the_bitboard(tmp_path: Path) -> None:
+    figures = part("rules", tmp_path)["figures"]
+    assert figures["perft bitboard to bitboard"] == 1
+    assert {"perft kernel to bitboard", "playouts public API per s"} <= figures.keys()
+
+
+def test_turns_are_measured_against_the_bare_loop(tmp_path: Path) -> None:
+    measured = part("turns", tmp_path)
+    assert measured["figures"]["2 bare loop to bare"] == 1
+    assert measured["figures"]["2 croupier, journal server us"] > 0
+    assert [budget.get("at_least") for budget in measured["budgets"]] == [0.5, 0.35, None]
+
+
+def test_start_of_commands_is_measured(tmp_path: Path) -> None:
+    assert "croupier --help s" in part("startup", tmp_path)["figures"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["speed"], "no part 'speed'; there are rules, turns, crowd, startup"),
+        (["--fast"], "unrecognized arguments: --fast"),
+        (["--json", "no/such/folder/found.json"], "found.json: "),
+    ],
+)
+def test_bad_option_gives_one_line(arguments: list[str], complaint: str) -> None:
+    ended = bench(*arguments)
+    assert ended.returncode == 2
+    assert complaint in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+    assert not ended.stdout
