@@ -125,6 +125,12 @@ def test_new_in_place_of_a_file_is_refused(
         (["join", "ws://127.0.0.1:1", "greedy", "--name", "a", "--max-games", "0"], "--max-games"),
         (["join", "ws://127.0.0.1:1", "greedy", "--name", "a", "--retry", "-1"], "--retry"),
         (["join", "ws://127.0.0.1:1", "greedy", "--name", "a", "--retry", "0"], "no connection"),
+        (["bridge", "ws://127.0.0.1:1", "--name", "a"], "Missing argument 'COMMAND...'"),
+        (["bridge", "ws://127.0.0.1:1", "--name", "a", "p", "--depth", "3"], "option '--depth'"),
+        (["bridge", "http://127.0.0.1:1", "--name", "a", "--", "p"], "bad URL"),
+        (["bridge", "ws://127.0.0.1:1", "--name", "a\nb", "--", "p"], "can't be printed"),
+        (["bridge", "ws://127.0.0.1:1", "--name", "a", "--", "./none"], "can't start ./none"),
+        (["bridge", "ws://127.0.0.1:1", "--name", "a", "--log", "no/log", "--", "p"], "no/log"),
     ],
 )
 def test_mistake_is_one_line_and_exit_code_2(

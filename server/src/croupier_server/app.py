@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from croupier_server.gateway.course_tcp import CourseGateway
+from croupier_server.gateway.stdio import StdioGateway
 from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.lobby import Lobby
 from croupier_server.roster import Roster
@@ -68,16 +69,19 @@ class App:
         """Gather players, play the tournament, and stop.
 
         Raises:
-            UserError: the address can't be listened on.
+            UserError: the address can't be listened on, or a program can't be started.
             NotEnoughPlayers: too few signed up in time.
         """
         lobby = Lobby(self._settings.lobby, self._roster)
         gateway = WebSocketGateway(self._settings, lobby.admit, lobby.leave)
         course_port = self._settings.server.course_port
         course = CourseGateway(self._settings, course_port or 0, lobby.admit, lobby.leave)
+        logs = None if self.folder is None else self.folder / "logs"
+        local = StdioGateway(self._settings, lobby.admit, lobby.leave, logs=logs)
         store: GameStore = self._records or NoRecords()
-        await gateway.start()
         try:
+            await local.start(self._settings.lobby.programs)
+            await gateway.start()
             if course_port is not None:
                 await course.start()
                 self._course_listening(course.port)
@@ -91,6 +95,7 @@ class App:
         finally:
             await course.stop()
             await gateway.stop()
+            await local.stop()
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

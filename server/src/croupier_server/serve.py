@@ -26,6 +26,13 @@ __all__ = ["serve"]
     metavar="PORT",
     help="Let clients of the course's TCP protocol play too, on this port; 0 for any free one.",
 )
+@click.option(
+    "--player",
+    "programs",
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="Run this program as a player, over its standard input and output; may be repeated.",
+)
 @click.option("--min-players", type=int, help="Start with no fewer [2].")
 @click.option("--max-players", type=int, help="Start at once with so many [64].")
 @click.option(
@@ -44,6 +51,7 @@ def serve(
     host: str | None,
     port: int | None,
     course_port: int | None,
+    programs: tuple[str, ...],
     min_players: int | None,
     max_players: int | None,
     wait: float | None,
@@ -77,6 +85,7 @@ def serve(
                 "max_players": max_players,
                 "wait_ms": _millis(wait),
                 "roster": roster,
+                "programs": programs or None,
             },
             "clocks": {"place_ms": move_ms, "move_ms": move_ms},
             "game": {"rules": rules, "board": board},

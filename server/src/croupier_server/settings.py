@@ -25,6 +25,7 @@ from croupier_common.jsontypes import is_object, shown
 from croupier_common.messages import MAX_MESSAGE
 from croupier_common.rules import MAX_PLAYERS, MIN_PLAYERS, Rules
 from croupier_server.errors import UserError
+from croupier_server.gateway.program import Program, programs_from_settings
 
 __all__ = [
     "Clocks",
@@ -96,6 +97,15 @@ class LobbySettings(_Section):
         Path | None,
         Field(description="A file with who may play (`croupier token` writes it); anyone if none."),
     ] = None
+    programs: Annotated[
+        tuple[Program, ...],
+        BeforeValidator(programs_from_settings),
+        Field(
+            description="Players that the server runs itself, which sign up first: "
+            "'NAME=COMMAND', or tables with name, command, cwd, env, age, token and log "
+            "(docs/stdio.md)."
+        ),
+    ] = ()
     ages: Annotated[
         Literal["sign_up", "declared"],
         Field(description="Whether the ages that players state decide the turn order."),
@@ -341,8 +351,9 @@ def _told(
     if reason.startswith(("board.", "rules.", "board ", "no ")) or "input" not in first:
         return f"{source}: {reason}" if what in reason else f"{source}: {what}: {reason}"
     value = first["input"]
-    shows = "" if isinstance(value, dict | BaseModel) else f", not {shown(value, 60)}"
-    return f"{source}: {what}: {reason}{shows}"
+    if isinstance(value, dict | list | tuple | BaseModel):  # long, and there may be a token in it
+        return f"{source}: {what}: {reason}"
+    return f"{source}: {what}: {reason}, not {shown(value, 60)}"
 
 
 def _has(source: Mapping[str, Any], at: Sequence[str]) -> bool:
