@@ -41,14 +41,18 @@ _ROUND_TRIPS: Final = 5
 
 
 class Connection:
-    """One WebSocket connection, and what its player may send on it."""
+    """One WebSocket connection, and what its player may send on it.
 
-    __slots__ = ("closing", "round_trips", "session", "socket")
+    ``is_flooded`` once nothing more is to be read from it.
+    """
+
+    __slots__ = ("closing", "is_flooded", "round_trips", "session", "socket")
 
     def __init__(self, socket: ServerConnection) -> None:
         self.socket = socket
         self.session = Session()
         self.closing: asyncio.Task[None] | None = None
+        self.is_flooded = False
         self.round_trips: deque[float] = deque(maxlen=_ROUND_TRIPS)
 
     def close(self, code: CloseCode, reason: str) -> None:
@@ -329,7 +333,7 @@ class WebSocketSeat:
         if self._surplus > self._limits.max_surplus:
             most = self._limits.max_surplus
             self.flooded(f"more than {most} messages that answer nothing that was open")
-            connection.socket.transport.abort()
+            connection.is_flooded = True
 
     def _fault(self, fault: NoAnswer) -> None:
         """A fault that belongs to no request ends every open one, or is kept for the next."""

@@ -253,8 +253,10 @@ class WebSocketGateway:
         socket = connection.socket
         assert isinstance(socket, _Socket)
         try:
-            while True:
+            while not connection.is_flooded:
                 seat.received(connection, await socket.recv())
+            await socket.wait_closed()  # unread, the flood is held up where it comes from
+            raise socket.protocol.close_exc
         except ConnectionClosed as closed:
             if socket.flooded:
                 seat.flooded(f"more than {socket.max_pings} pings in a second")
