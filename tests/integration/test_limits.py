@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 from websockets.asyncio.client import connect
@@ -159,3 +160,26 @@ async def test_message_at_the_limit_is_read_and_one_byte_more_is_oversize(size: 
     arena = await play(quick_settings(), [Script("a", pads), Script("b")])
     verdicts = {name: fault.verdict for name, fault in arena.result.faults.items()}
     assert verdicts == ({} if size == 65_536 else {"a": Verdict.OVERSIZE})
+
+
+@pytest.mark.parametrize("compression", [True, False])
+async def test_compressed_bomb_is_oversize_where_compression_is_on_at_all(
+    compression: bool,
+) -> None:
+    limits = {"compression": compression}
+    async with table(quick_settings(limits=limits), "hand", Script("b")) as (hand, server):
+        call = await hand.until("move")
+        hand.drop()
+        uri = f"ws://127.0.0.1:{hand.port}"
+        async with connect(uri, compression="deflate", ping_interval=None) as bomber:
+            join = {"protocol": 1, "name": "hand", "session": hand.session}
+            await bomber.send(
+                json.dumps({"jsonrpc": "2.0", "id": "j", "method": "join", "params": join})
+            )
+            await bomber.recv()
+            zeros = " " * (10_000_000 if compression else 100_000)
+            with suppress(ConnectionClosed):
+                await bomber.send(f'{{"jsonrpc":"2.0","id":"{call["id"]}","result":{zeros}1}}')
+            fault = (await server).faults["hand"]
+        assert bool(bomber.protocol.extensions) is compression
+    assert fault.verdict is Verdict.OVERSIZE

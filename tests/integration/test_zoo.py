@@ -63,6 +63,12 @@ def without(record: Record) -> list[dict[str, object]]:
     return [numbered.event.to_json() for numbered in game.events]
 
 
+def resident_kib() -> int:
+    """How much memory this process holds, the zoo's own part too; 0 where nobody tells."""
+    status = Path("/proc/self/statm")
+    return int(status.read_text(encoding="ascii").split()[1]) * 4 if status.exists() else 0
+
+
 def read(path: Path) -> Record:
     with path.open("rb") as lines:
         return read_record(lines)
@@ -92,11 +98,13 @@ async def test_whole_zoo_in_one_tournament_leaves_the_honest_in_peace(
     arena = arena.model_copy(
         update={"lobby": arena.lobby.model_copy(update={**lobby, "wait_ms": 30_000})}
     )
+    before = resident_kib()
     async with serving(arena) as (port, server):
         visits = await visit_all(f"ws://127.0.0.1:{port}", PROGRAMS, honest)
         result = await server
     assert [visit for visit in visits if not visit.is_right and visit.program is None] == []
     assert not any(name.startswith("honest") for name in result.faults)
+    assert resident_kib() - before < 128 * 1024
     for visit in visits:
         fault = result.faults.get(visit.name)
         assert visit.program is None or fault is None or fault.verdict.value in visit.program.ends

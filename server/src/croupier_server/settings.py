@@ -168,6 +168,13 @@ class Limits(_Section):
     max_message: Annotated[
         int, Field(ge=1_024, le=16_777_216, description="A player's message, in bytes.")
     ] = MAX_MESSAGE
+    compression: Annotated[
+        bool,
+        Field(
+            description="Whether messages may be compressed (permessage-deflate); it takes more "
+            "time and memory than it saves."
+        ),
+    ] = False
     max_unread: Annotated[
         int, Field(ge=65_536, description="What a player may leave unread, in bytes.")
     ] = 1_048_576

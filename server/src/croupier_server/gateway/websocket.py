@@ -111,7 +111,7 @@ class WebSocketGateway:
                 self._handle,
                 where.host,
                 where.port,
-                compression=None,
+                compression="deflate" if limits.compression else None,
                 max_size=limits.max_message,
                 max_queue=4,
                 open_timeout=5,

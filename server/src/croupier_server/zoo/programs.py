@@ -102,6 +102,13 @@ async def _two_replies(wire: Wire, call: Call) -> bool:
     return True
 
 
+async def _double_key(wire: Wire, call: Call) -> bool:
+    right = json.dumps(wire.right_answer(call))
+    head = f'{{"jsonrpc":"2.0","id":"{call["id"]}","result":[[0,0],[99,99]],'
+    await wire.send(f'{head}"result":{right}}}')
+    return True
+
+
 async def _foreign_id(wire: Wire, _call: Call) -> bool:
     await wire.reply({"id": "999.9:9"}, [[0, 0], [99, 99]])
     return False
@@ -195,6 +202,7 @@ PROGRAMS: Final[tuple[Program, ...]] = (
     _turn("late", "answers a little too late", _late, Verdict.TIMEOUT),
     _turn("late-again", "answers too late, and once more", _late_twice, Verdict.TIMEOUT),
     _turn("two-replies", "answers twice", _two_replies, PLAYS_ON),
+    _turn("double-key", "says its result twice; the last counts", _double_key, PLAYS_ON),
     _turn("foreign-id", "answers what nobody asked, then right", _foreign_id, PLAYS_ON),
     _turn("old-id", "answers an old request again, then right", _old_id, PLAYS_ON),
     _turn("guesses-ahead", "answers requests that are to come", _guesses_ahead, PLAYS_ON),
