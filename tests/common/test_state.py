@@ -21,7 +21,7 @@ from croupier_common.grid import Position
 from croupier_common.notation import state_to_json
 from croupier_common.outcome import Color, Outcome
 from croupier_common.rules import CLASSIC, FISH, Rules
-from croupier_common.state import LegalActions, PlayerState, State
+from croupier_common.state import PlayerState, State
 from croupier_common.verdict import Phase, Verdict
 from support.drawn import (
     large_boards,
@@ -440,7 +440,7 @@ def test_legal_actions_know_nothing_else() -> None:
 
 def test_legal_actions_show_themselves() -> None:
     state = moving(column(1, 1, 1), FISH, at(0), at(2))
-    assert repr(LegalActions(state)) == "<LegalActions [[0,0],[1,0]]>"
+    assert repr(state.legal_actions) == "<LegalActions [[0,0],[1,0]]>"
 
 
 # -- states as values

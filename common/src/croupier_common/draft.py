@@ -1,12 +1,12 @@
-"""A state being changed: the options of :class:`~croupier_common.rules.Rules`, applied in place.
+"""A state in integers: the options of :class:`~croupier_common.rules.Rules`, applied in place.
 
-A draft is made from a state, changed once (a placement, a move, an ejection), settled, and read
-back into a new state. Settling finds who acts next, and on the way skips, lifts and sinks.
+A copy of a state's draft is changed once (a placement, a move, an ejection), settled, and becomes
+the next state's. Settling finds who acts next, and on the way skips, lifts and sinks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -17,8 +17,9 @@ from croupier_common.kernel import Kernel
 from croupier_common.verdict import Phase, Verdict
 
 if TYPE_CHECKING:
+    from croupier_common.board import Board
     from croupier_common.outcome import Color
-    from croupier_common.state import State
+    from croupier_common.state import PlayerState, State
 
 __all__ = ["Draft", "Stage", "next_to_place"]
 
@@ -55,9 +56,11 @@ def next_to_place(
 class Draft:
     """A state taken apart into integers; seats are the players' numbers in turn order.
 
-    ``present`` is the set of tiles that are there, ``blockers`` by seat the tiles on which a player
-    ejected in this very change leaves its penguins, ``changed`` whose part of the state is no
-    longer as it was, ``seat`` who acts (-1: nobody).
+    ``seat`` is who acts (-1: nobody), ``present`` the set of tiles that are there. ``board`` and
+    ``players`` are values from some plies ago: of that board only ``present`` is left, and of the
+    players, those in the set of seats ``changed`` are no longer as they were. ``blockers`` has, by
+    seat, where a player that was ejected since then has left its penguins. ``events`` are those of
+    the change that made this draft.
     """
 
     __slots__ = (
@@ -68,8 +71,11 @@ class Draft:
         "ejected",
         "events",
         "kernel",
+        "made_board",
+        "made_players",
         "out",
         "penguins_each",
+        "players",
         "present",
         "rules",
         "seat",
@@ -77,13 +83,27 @@ class Draft:
         "tiles",
     )
 
-    def __init__(self, state: State, kernel: Kernel) -> None:
-        players = state.players
-        self.kernel = kernel
-        self.board = state.board
-        self.present = state.board.mask
+    def __init__(self, state: State) -> None:
+        board, players = state.board, state.players
+        standing = [[board.grid.tile(at) for at in player.penguins] for player in players]
+        free = board.mask
+        for tiles in standing:
+            for tile in tiles:
+                free &= ~(1 << tile)
+        self.kernel = Kernel(
+            board.grid,
+            board.fish,
+            free,
+            [[] if p.ejected else own for p, own in zip(players, standing, strict=True)],
+            [player.fish for player in players],
+        )
+        self.board = board
+        self.made_board: Board | None = board
+        self.players = players
+        self.made_players: tuple[PlayerState, ...] | None = players
+        self.present = board.mask
         self.blockers: dict[int, list[int]] = {}
-        self.changed: set[int] = set()
+        self.changed = 0
         self.colors: list[Color] = [player.color for player in players]
         self.tiles = [player.tiles for player in players]
         self.ejected = [player.ejected for player in players]
@@ -94,11 +114,59 @@ class Draft:
         self.out = state.out
         self.events: list[Event] = []
 
+    def copy(self) -> Draft:
+        """A copy to be changed; what is never changed in place is shared."""
+        draft = Draft.__new__(Draft)
+        draft.kernel = self.kernel.copy()
+        draft.board = self.made_board or self.board
+        draft.made_board = draft.made_players = None
+        draft.present = self.present
+        if self.made_players is None:
+            draft.players, draft.blockers, draft.changed = self.players, self.blockers, self.changed
+        else:
+            draft.players, draft.blockers, draft.changed = self.made_players, {}, 0
+        draft.colors = self.colors
+        draft.tiles = self.tiles[:]
+        draft.ejected = self.ejected
+        draft.penguins_each = self.penguins_each
+        draft.rules = self.rules
+        draft.stage = self.stage
+        draft.seat = self.seat
+        draft.out = self.out
+        draft.events = []
+        return draft
+
+    # -- back to values, made once
+
+    def make_board(self) -> Board:
+        """The board as it is now."""
+        board = self.made_board
+        if board is None:
+            gone = self.board.mask & ~self.present
+            self.made_board = board = self.board.without(gone) if gone else self.board
+        return board
+
+    def make_players(self, make: Callable[..., PlayerState]) -> tuple[PlayerState, ...]:
+        """The players' parts as they are now; `make` is their class."""
+        players = self.made_players
+        if players is None:
+            position, kernel = self.kernel.grid.position, self.kernel
+            fresh = list(self.players)
+            for seat in tiles_of(self.changed):
+                ejected = self.ejected[seat]
+                standing = self.blockers.get(seat, ()) if ejected else kernel.penguins[seat]
+                penguins = tuple(map(position, standing))
+                fresh[seat] = make(
+                    self.colors[seat], kernel.held[seat], self.tiles[seat], penguins, ejected
+                )
+            self.made_players = players = tuple(fresh)
+        return players
+
     # -- the three changes
 
     def place(self, tile: int) -> None:
         """Whose turn it is places a penguin on a tile."""
-        self.changed.add(self.seat)
+        self.changed |= 1 << self.seat
         self.kernel.penguins[self.seat].append(tile)
         self.kernel.free ^= 1 << tile
         self.events.append(Placed(self.colors[self.seat], self.kernel.grid.position(tile)))
@@ -107,7 +175,7 @@ class Draft:
     def move(self, start: int, end: int) -> None:
         """Whose turn it is moves a penguin."""
         seat, kernel = self.seat, self.kernel
-        self.changed.add(seat)
+        self.changed |= 1 << seat
         kernel.make(seat, kernel.penguins[seat].index(start), end)
         self.tiles[seat] += 1
         self.present &= ~(1 << start)
@@ -170,8 +238,8 @@ class Draft:
 
     def _eject(self, seat: int, verdict: Verdict) -> None:
         kernel = self.kernel
-        self.changed.add(seat)
-        self.ejected[seat] = True
+        self.changed |= 1 << seat
+        self.ejected = [out or at == seat for at, out in enumerate(self.ejected)]
         lost = kernel.held[seat]
         kernel.held[seat] = self.tiles[seat] = 0
         for tile in kernel.penguins[seat]:
@@ -182,7 +250,7 @@ class Draft:
                 lost += kernel.fish[tile]
         self.out = replace(self.out, ejected=self.out.ejected + lost)
         if self.rules.ejected == "leave_blocking":
-            self.blockers[seat] = kernel.penguins[seat]
+            self.blockers = {**self.blockers, seat: kernel.penguins[seat]}
         kernel.penguins[seat] = []
         self.events.append(Ejected(self.colors[seat], verdict, self.stage.phase))
 
@@ -214,7 +282,7 @@ class Draft:
     def _lift(self, seat: int, tiles: list[int]) -> None:
         if not tiles:
             return
-        self.changed.add(seat)
+        self.changed |= 1 << seat
         kernel = self.kernel
         fish = sum(kernel.fish[tile] for tile in tiles)
         for tile in tiles:
@@ -238,7 +306,7 @@ class Draft:
                 self._lift(seat, list(penguins))
             elif penguins and self.rules.last_tile == "owner":
                 fish = sum(kernel.fish[tile] for tile in penguins)
-                self.changed.add(seat)
+                self.changed |= 1 << seat
                 kernel.held[seat] += fish
                 self.tiles[seat] += len(penguins)
                 self.events.append(Credited(self.colors[seat], len(penguins), fish))

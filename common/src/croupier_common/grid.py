@@ -136,7 +136,7 @@ class Grid:
     tiles on it and a table from the free ones among them to those that a penguin on t reaches.
     ``rays[t][d]`` are the tiles from t in direction d, nearest first. Building costs time and
     memory in proportion to the tiles times the length of the lines. ``position`` gives the position
-    of a tile.
+    of a tile, ``tile_at`` the tile of a position, or None if that is not on the grid.
     """
 
     __slots__ = (
@@ -149,6 +149,7 @@ class Grid:
         "rays",
         "rows",
         "size",
+        "tile_at",
     )
 
     def __init__(self, rows: int, columns: int) -> None:
@@ -164,6 +165,9 @@ class Grid:
         self.grow = _grower(rows, columns)
         positions = tuple(Position(row, column) for row in range(rows) for column in range(columns))
         self.position: Callable[[int], Position] = positions.__getitem__
+        self.tile_at: Callable[[Position], int | None] = {
+            position: tile for tile, position in enumerate(positions)
+        }.get
         self.rays = tuple(
             tuple(tuple(self._ray(tile, direction)) for direction in range(6))
             for tile in range(self.size)

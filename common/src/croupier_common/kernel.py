@@ -39,7 +39,13 @@ class Kernel:
 
     def copy(self) -> Kernel:
         """An independent copy."""
-        return Kernel(self.grid, self.fish, self.free, self.penguins, self.held)
+        kernel = Kernel.__new__(Kernel)
+        kernel.grid = self.grid
+        kernel.fish = self.fish
+        kernel.free = self.free
+        kernel.penguins = [tiles[:] for tiles in self.penguins]
+        kernel.held = self.held[:]
+        return kernel
 
     def can_move(self, seat: int) -> bool:
         """Whether a seat has a legal move."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from croupier_common.actions import Action, Move, Placement
 from croupier_common.board import Board
@@ -65,6 +65,9 @@ class State:
 
     The constructor takes parts on trust; :mod:`croupier_common.notation` checks what comes from
     outside. After every transition the game is over, or `turn` has a legal action.
+
+    A state that a transition made knows itself as integers first; its board, players, rules and
+    fish out of the game are made from these when they are first asked for.
     """
 
     board: Board
@@ -74,8 +77,19 @@ class State:
     penguins_each: int
     rules: Rules = FISH
     out: OutOfGame = field(default=OutOfGame())
-    _kernel: Kernel | None = field(default=None, init=False, repr=False, compare=False)
-    """This state as integers, made when first needed; never changed, only copied."""
+    _draft: Draft | None = field(default=None, init=False, repr=False, compare=False)
+    """This state in integers, made when first needed."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """A field that is not there yet."""
+            make = _MADE_LATER.get(name)
+            if make is None:
+                raise AttributeError(f"a State has no {name!r}")
+            value = make(self._draft)
+            object.__setattr__(self, name, value)
+            return value
 
     @classmethod
     def begin(
@@ -129,14 +143,19 @@ class State:
         return tuple(player for player in self.players if not player.ejected)
 
     @property
+    def present(self) -> int:
+        """The set of tiles that are there."""
+        return self.draft().present
+
+    @property
     def free(self) -> int:
         """The set of tiles without a penguin."""
-        return self._integers().free
+        return self.draft().kernel.free
 
     @property
     def legal_actions(self) -> LegalActions:
         """What `turn` can do: a lazy view to iterate, count or ask with ``in``."""
-        return LegalActions(self)
+        return LegalActions(self.draft())
 
     @property
     def outcome(self) -> Outcome | None:
@@ -182,15 +201,17 @@ class State:
         Raises:
             IllegalAction: it can't; the message says why.
         """
-        if action not in self.legal_actions:
+        before = self.draft()
+        tiles = LegalActions(before).tiles_of(action)
+        if tiles is None:
             raise IllegalAction(why_illegal(self, action))
-        draft = self._draft()
-        tile = self.board.grid.tile
+        draft = before.copy()
+        start, end = tiles
         if isinstance(action, Placement):
-            draft.place(tile(action.at))
+            draft.place(end)
         else:
-            draft.move(tile(action.start), tile(action.end))
-        return self._from(draft)
+            draft.move(start, end)
+        return _after(draft)
 
     def eject(self, color: Color, verdict: Verdict) -> tuple[State, tuple[Event, ...]]:
         """The state after a player was ejected, and all that happened on the way.
@@ -201,9 +222,9 @@ class State:
         seat = next((s for s, player in enumerate(self.players) if player.color is color), None)
         if self.is_over or seat is None or self.players[seat].ejected:
             raise InvalidState(f"{color} can't be ejected from {self.stage} with {self.players}")
-        draft = self._draft()
+        draft = self.draft().copy()
         draft.eject(seat, verdict)
-        return self._from(draft)
+        return _after(draft)
 
     def settle(self) -> tuple[State, tuple[Event, ...]]:
         """The state with everything done that needs no player: skips, lifting, islands, the end.
@@ -212,60 +233,41 @@ class State:
         """
         if self.is_over:
             return self, ()
-        draft = self._draft()
+        draft = self.draft().copy()
         draft.settle()
-        return self._from(draft)
+        return _after(draft)
 
     def kernel(self) -> Kernel:
         """This state as a kernel of its own, for a search; ejected players have no penguins."""
-        return self._integers().copy()
+        return self.draft().kernel.copy()
 
-    def _integers(self) -> Kernel:
-        kernel = self._kernel
-        if kernel is None:
-            tile, free = self.board.grid.tile, self.board.mask
-            standing = [[tile(position) for position in p.penguins] for p in self.players]
-            for own in standing:
-                for taken in own:
-                    free &= ~(1 << taken)
-            kernel = Kernel(
-                self.board.grid,
-                self.board.fish,
-                free,
-                [[] if p.ejected else own for p, own in zip(self.players, standing, strict=True)],
-                [p.fish for p in self.players],
-            )
-            object.__setattr__(self, "_kernel", kernel)
-        return kernel
+    def draft(self) -> Draft:
+        """This state in integers; never to be changed, only copied."""
+        draft = self._draft
+        if draft is None:
+            draft = Draft(self)
+            object.__setattr__(self, "_draft", draft)
+        return draft
 
-    def _draft(self) -> Draft:
-        return Draft(self, self.kernel())
 
-    def _from(self, draft: Draft) -> tuple[State, tuple[Event, ...]]:
-        position, kernel = self.board.grid.position, draft.kernel
-        players = list(self.players)
-        for seat in draft.changed:
-            ejected = draft.ejected[seat]
-            standing = draft.blockers.get(seat, ()) if ejected else kernel.penguins[seat]
-            players[seat] = PlayerState(
-                draft.colors[seat],
-                kernel.held[seat],
-                draft.tiles[seat],
-                tuple(map(position, standing)),
-                ejected,
-            )
-        gone = self.board.mask & ~draft.present
-        state = State(
-            board=self.board.without(gone) if gone else self.board,
-            players=tuple(players),
-            turn=None if draft.seat < 0 else draft.colors[draft.seat],
-            stage=draft.stage,
-            penguins_each=self.penguins_each,
-            rules=self.rules,
-            out=draft.out,
-        )
-        object.__setattr__(state, "_kernel", kernel)
-        return state, tuple(draft.events)
+_MADE_LATER: Final[Mapping[str, Callable[[Draft], object]]] = {
+    "board": Draft.make_board,
+    "players": lambda draft: draft.make_players(PlayerState),
+    "rules": lambda draft: draft.rules,
+    "out": lambda draft: draft.out,
+}
+"""By name of the field, what makes it from integers."""
+
+
+def _after(draft: Draft) -> tuple[State, tuple[Event, ...]]:
+    """The state that a draft has become, and what happened on the way."""
+    state = object.__new__(State)
+    put = object.__setattr__
+    put(state, "_draft", draft)
+    put(state, "turn", None if draft.seat < 0 else draft.colors[draft.seat])
+    put(state, "stage", draft.stage)
+    put(state, "penguins_each", draft.penguins_each)
+    return state, tuple(draft.events)
 
 
 class LegalActions:
@@ -274,61 +276,61 @@ class LegalActions:
     Canonical order is by from-row, from-column, to-row, to-column. Empty when the game is over.
     """
 
-    __slots__ = ("_free", "_state")
+    __slots__ = ("_draft",)
 
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._free = state.free
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
 
-    def _own(self) -> tuple[Position, ...]:
-        state = self._state
-        return () if state.turn is None else state.player(state.turn).penguins
-
-    def _placeable(self) -> int:
-        state = self._state
-        return self._free & state.board.ones() if state.rules.placement != "any" else self._free
+    def _own(self) -> list[int]:
+        draft = self._draft
+        return draft.kernel.penguins[draft.seat] if draft.seat >= 0 else []
 
     def __iter__(self) -> Iterator[Action]:
-        state = self._state
-        grid = state.board.grid
-        if state.stage is Stage.PLACEMENT:
-            for tile in tiles_of(self._placeable()):
+        draft = self._draft
+        grid, free = draft.kernel.grid, draft.kernel.free
+        if draft.stage is Stage.PLACEMENT:
+            for tile in tiles_of(draft.placeable()):
                 yield Placement(grid.position(tile))
             return
         for start in sorted(self._own()):
-            for tile in tiles_of(grid.reach(grid.tile(start), self._free)):
-                yield Move(start, grid.position(tile))
+            for tile in tiles_of(grid.reach(start, free)):
+                yield Move(grid.position(start), grid.position(tile))
 
     def __len__(self) -> int:
-        state = self._state
-        if state.stage is Stage.PLACEMENT:
-            return self._placeable().bit_count()
-        grid = state.board.grid
-        return sum(grid.reach(grid.tile(start), self._free).bit_count() for start in self._own())
+        draft = self._draft
+        if draft.stage is Stage.PLACEMENT:
+            return draft.placeable().bit_count()
+        grid, free = draft.kernel.grid, draft.kernel.free
+        return sum(grid.reach(start, free).bit_count() for start in self._own())
 
     def __bool__(self) -> bool:
-        if self._state.stage is Stage.PLACEMENT:
-            return bool(self._placeable())
-        grid = self._state.board.grid
-        return any(self._free & grid.near[grid.tile(start)] for start in self._own())
+        draft = self._draft
+        if draft.stage is Stage.PLACEMENT:
+            return bool(draft.placeable())
+        return draft.seat >= 0 and draft.kernel.can_move(draft.seat)
 
     def __contains__(self, action: object) -> bool:
-        state = self._state
-        grid = state.board.grid
-        if isinstance(action, Placement):
-            if state.stage is not Stage.PLACEMENT or action.at not in grid:
-                return False
-            tile = grid.tile(action.at)
-            fish_allowed = state.rules.placement == "any" or state.board.fish[tile] == 1
-            return bool(self._free >> tile & 1) and fish_allowed
+        return isinstance(action, Move | Placement) and self.tiles_of(action) is not None
+
+    def tiles_of(self, action: Action) -> tuple[int, int] | None:
+        """The tiles from which and to which an action goes if it is legal; None if it isn't.
+
+        A placement goes to a tile, and comes from it.
+        """
+        draft = self._draft
+        tile_at = draft.kernel.grid.tile_at
         if isinstance(action, Move):
-            if state.stage is not Stage.MOVEMENT or action.end not in grid:
-                return False
-            if action.start not in self._own():
-                return False
-            reach = grid.reach(grid.tile(action.start), self._free)
-            return bool(reach >> grid.tile(action.end) & 1)
-        return False
+            start, end = tile_at(action.start), tile_at(action.end)
+            if start is None or end is None or draft.stage is not Stage.MOVEMENT:
+                return None
+            if start not in self._own():
+                return None
+            reach = draft.kernel.grid.reach(start, draft.kernel.free)
+            return (start, end) if reach >> end & 1 else None
+        at = tile_at(action.at)
+        if at is None or draft.stage is not Stage.PLACEMENT:
+            return None
+        return (at, at) if draft.placeable() >> at & 1 else None
 
     def __repr__(self) -> str:
         return f"<LegalActions {', '.join(map(str, self))}>"

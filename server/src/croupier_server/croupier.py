@@ -30,13 +30,14 @@ from croupier_common.messages import (
 )
 from croupier_common.outcome import Color, Outcome
 from croupier_common.rules import Rules
+from croupier_common.state_text import StateWriter
 from croupier_common.verdict import Fault, Phase, Verdict
 from croupier_server.clock import MAX_STALL_MS, Bank
 from croupier_server.errors import ServerFault
 from croupier_server.guard import Guard
 from croupier_server.seats import Answer, Call, NoAnswer, Seat
 from croupier_server.settings import Clocks
-from croupier_server.turn_call import StateWriter, TurnCall, event_entries
+from croupier_server.turn_call import TurnCall, event_entries
 
 __all__ = ["Croupier", "EventSink", "GameReport", "Table"]
 

@@ -2,7 +2,7 @@
 
 It says exactly what :class:`~croupier_common.messages.PlaceRequest` and
 :class:`~croupier_common.messages.MoveRequest` say, byte for byte as they dump it, in a fraction of
-the time: no model is built, and of the state only that is written anew which has changed.
+the time: no model is built.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import cast
 
 from pydantic_core import to_json
 
-from croupier_common.board import Board
+from croupier_common.events import Moved
 from croupier_common.game import NumberedEvent, Request
-from croupier_common.grid import tiles_of
 from croupier_common.messages import (
     EventEntry,
     LastAnswer,
@@ -26,65 +25,9 @@ from croupier_common.messages import (
     TurnParams,
 )
 from croupier_common.notation import state_to_json
-from croupier_common.state import PlayerState, State
+from croupier_common.state_text import StateWriter
 
-__all__ = ["StateWriter", "TurnCall", "event_entries"]
-
-
-class StateWriter:
-    """Writes the states of one game, one after the other."""
-
-    __slots__ = ("_board", "_mask", "_player_texts", "_players", "_rows")
-
-    def __init__(self) -> None:
-        self._board: Board | None = None
-        self._mask = 0
-        self._rows: list[str] = []
-        self._players: list[PlayerState | None] = []
-        self._player_texts: list[str] = []
-
-    def text(self, state: State) -> str:
-        """A state as JSON text, without rules and fish out of the game."""
-        if self._board is None:
-            self._begin(state)
-        if state.board is not self._board:
-            self._write_rows(state.board)
-        for seat, player in enumerate(state.players):
-            if player is not self._players[seat]:
-                self._players[seat] = player
-                self._player_texts[seat] = _player_text(player)
-        return (
-            f'{{"board":[{",".join(self._rows)}],"players":[{",".join(self._player_texts)}],'
-            f'"turn":"{state.turn}","stage":"{state.stage}",'
-            f'"penguins_each":{state.penguins_each}}}'
-        )
-
-    def _begin(self, state: State) -> None:
-        self._rows = [""] * state.board.rows
-        self._players = [None] * len(state.players)
-        self._player_texts = [""] * len(state.players)
-        self._board, self._mask = state.board, state.board.mask
-        for row in range(state.board.rows):
-            self._write_row(state.board, row)
-
-    def _write_rows(self, board: Board) -> None:
-        """Write the rows that have other tiles than before; in a game, tiles only ever go."""
-        for tile in tiles_of(self._mask ^ board.mask):
-            self._write_row(board, tile // board.columns)
-        self._board, self._mask = board, board.mask
-
-    def _write_row(self, board: Board, row: int) -> None:
-        at = row * board.columns
-        self._rows[row] = f"[{','.join(map(str, board.fish[at : at + board.columns]))}]"
-
-
-def _player_text(player: PlayerState) -> str:
-    penguins = ",".join([f"[{row},{column}]" for row, column in player.penguins])
-    ejected = ',"ejected":true' if player.ejected else ""
-    return (
-        f'{{"color":"{player.color}","fish":{player.fish},"tiles":{player.tiles},'
-        f'"penguins":[{penguins}]{ejected}}}'
-    )
+__all__ = ["TurnCall", "event_entries"]
 
 
 @dataclass(slots=True, eq=False)  # to freeze its six fields costs a tenth of its text
@@ -141,7 +84,6 @@ class TurnCall:
         """The message as it is sent."""
         request = self.request
         game = encode_basestring(request.game)
-        events = to_json(event_entries(request.events)).decode()
         bank = last = actions = ""
         if self.bank_ms is not None:
             bank = f',"bank_ms":{self.bank_ms}'
@@ -150,12 +92,38 @@ class TurnCall:
         if self.legal_actions:
             legal = [action.to_json() for action in request.state.legal_actions]
             actions = f',"legal_actions":{to_json(legal).decode()}'
-        return (
-            f'{{"jsonrpc":"2.0","id":{game[:-1]}:{request.seq}","method":"{request.method}",'
-            f'"params":{{"game":{game},"you":"{request.color}",'
-            f'"state":{self.writer.text(request.state)},"events":{events},'
-            f'"budget_ms":{self.budget_ms}{bank}{last}{actions}}}}}'
+        return "".join(
+            [
+                '{"jsonrpc":"2.0","id":',
+                f'{game[:-1]}:{request.seq}","method":"{request.method}","params":{{"game":{game}',
+                ',"you":"',
+                request.color,
+                '","state":',
+                self.writer.text(request.state),
+                ',"events":[',
+                ",".join(map(_event_text, request.events)),
+                '],"budget_ms":',
+                str(self.budget_ms),
+                bank,
+                last,
+                actions,
+                "}}",
+            ]
         )
+
+
+def _event_text(numbered: NumberedEvent) -> str:
+    """An event as the messages have it."""
+    event = numbered.event
+    if type(event) is Moved:  # nearly all are
+        start, end = event.start, event.end
+        text = (
+            '{"kind":"move","color":"' + event.color + f'","from":[{start[0]},{start[1]}],'
+            f'"to":[{end[0]},{end[1]}],"fish":{event.fish}}}'
+        )
+    else:
+        text = to_json(event.to_json()).decode()
+    return f'{{"seq":{numbered.seq},"event":{text}}}'
 
 
 def event_entries(events: Sequence[NumberedEvent]) -> list[EventEntry]:
