@@ -18,7 +18,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from benchmarks.processes import own_job, tell, told
+from benchmarks.processes import be_patient, own_job, tell, told
 from benchmarks.report import quantile
 from croupier_server.app import run
 
@@ -102,5 +102,6 @@ async def main(job: dict[str, Any], answers: dict[str, str], port: int) -> None:
 
 if __name__ == "__main__":
     own = own_job()
+    be_patient()
     book = json.loads(Path(own["answers"]).read_text(encoding="utf-8"))
     run(main(own, book, told()["port"]))

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 __all__ = [
     "Failed",
+    "be_patient",
     "own_job",
     "pinned_core",
     "raise_open_files",
@@ -45,6 +46,17 @@ def own_job() -> dict[str, Any]:
     if job["core"] is not None and sys.platform == "linux":
         os.sched_setaffinity(0, {job["core"]})
     return job
+
+
+def be_patient() -> None:
+    """Have the system interrupt no other process for this one's sake, where it can be told so.
+
+    A load that shares the server's core would else stop it at each message that it sends, as no
+    player on another machine does; and the more so, the more of the work is the server's.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError):  # some containers forbid it
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def told() -> dict[str, Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
+import threading
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -152,6 +154,30 @@ def test_what_is_passed_on_never_waits_for_a_reader() -> None:
     os.close(reads)
     sink.close()
     os.close(writes)
+
+
+def test_what_is_passed_on_to_a_slow_reader_ends_with_the_last_words() -> None:
+    reads, writes = os.pipe()
+    sink = PassedOn(writes)
+    for _ in range(100):
+        sink.feed(b"x" * 99_999 + b"\n")
+    sink.feed(b"the end\n")
+    arrived: list[bytes] = []
+
+    def read() -> None:
+        with os.fdopen(reads, "rb") as pipe:
+            arrived.append(pipe.read())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    sink.close()
+    os.close(writes)
+    reader.join()
+    assert arrived[0].endswith(b"x\nthe end\n")
+    left_out = re.findall(rb"\n\[(\d+) bytes left out\]\n", arrived[0])
+    notices = sum(len(b"\n[%s bytes left out]\n" % number) for number in left_out)
+    assert len(arrived[0]) - notices + sum(map(int, left_out)) == 100 * 100_000 + 8
+    assert left_out
 
 
 def test_what_is_passed_on_arrives() -> None:

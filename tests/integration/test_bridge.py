@@ -276,7 +276,7 @@ def test_command_takes_programs_to_a_tournament_and_shows_what_they_print(tmp_pa
         croupier.communicate()
     assert [one.returncode for one in (noisy, bad, crash, croupier)] == [0, 3, 1, 0]
     assert "winners: noisy" in told["n"][0]
-    assert told["n"][1].count("noise") > 1_000_000
+    assert told["n"][1].count("noise") > 100_000  # the rest may be left out if we read too slowly
     assert told["n"][1].endswith("the end of the noise\n")
     assert "what to do: " in told["b"][1]
     assert f"the last lines of its standard error, which is in {log}:" in told["c"][1]

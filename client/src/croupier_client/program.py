@@ -93,46 +93,64 @@ class LogFile(Sink):
 
 
 class PassedOn(Sink):
-    """Writes it to our own standard error, from a thread, since that may be a pipe that is full."""
+    """Writes it to our own standard error, from a thread, since that may be a pipe that is full.
+
+    Where its reader is too slow, the oldest of what waits is left out, and how much that was is
+    said in its place: the last words of a program are those that its author needs.
+    """
 
     def __init__(self, file: int) -> None:
         super().__init__()
         self._file = file
         self._waiting: deque[bytes] = deque()
         self._size = 0
+        self._left_out = 0
+        self._written = 0
         self._ends = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, name="standard error", daemon=True)
         self._thread.start()
 
     def feed(self, data: bytes) -> None:
-        """Have it written, unless too much waits already."""
+        """Have it written, instead of what waits longest if that is too much."""
         self._log.feed(data)
         with self._changed:
-            if self._size < _MAX_UNREAD:
-                self._waiting.append(data)
-                self._size += len(data)
-                self._changed.notify()
+            self._waiting.append(data)
+            self._size += len(data)
+            while self._size > _MAX_UNREAD and len(self._waiting) > 1:
+                oldest = len(self._waiting.popleft())
+                self._size -= oldest
+                self._left_out += oldest
+            self._changed.notify()
 
     def close(self) -> None:
-        """Wait a moment for what is still to be written."""
+        """Wait for what is still to be written, as long as somebody reads it."""
         with self._changed:
             self._ends = True
             self._changed.notify()
-        self._thread.join(1.0)
+        written = -1
+        while self._thread.is_alive() and written < self._written:
+            written = self._written
+            self._thread.join(1.0)
 
     def _work(self) -> None:
-        while True:
-            with self._changed:
-                while not self._waiting and not self._ends:
-                    self._changed.wait()
-                if not self._waiting:
-                    return
-                data = self._waiting.popleft()
-                self._size -= len(data)
+        while (data := self._next()) is not None:
             with suppress(OSError):
                 while data:
-                    data = data[os.write(self._file, data) :]
+                    size = os.write(self._file, data)
+                    self._written += size
+                    data = data[size:]
+
+    def _next(self) -> bytes | None:
+        with self._changed:
+            while not self._waiting and not self._ends:
+                self._changed.wait()
+            if not self._waiting:
+                return None
+            data = self._waiting.popleft()
+            self._size -= len(data)
+            left_out, self._left_out = self._left_out, 0
+        return b"\n[%d bytes left out]\n" % left_out + data if left_out else data
 
 
 class _Protocol(asyncio.SubprocessProtocol):

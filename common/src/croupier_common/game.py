@@ -199,14 +199,10 @@ class Game:
         return numbered
 
     def _ask(self, state: State, color: Color) -> Request:
-        return Request(
-            game=self.id,
-            seq=len(self.events) + 1,
-            method="place" if state.stage is Stage.PLACEMENT else "move",
-            color=color,
-            state=state,
-            events=tuple(self.events[self._seen[color] :]),
-        )
+        events = self.events
+        method = "place" if state.stage is Stage.PLACEMENT else "move"
+        since = tuple(events[self._seen[color] :])
+        return Request(self.id, len(events) + 1, method, color, state, since)
 
 
 def action_of(event: Event) -> Action | None:

@@ -44,7 +44,8 @@ class Position(NamedTuple):
         if is_array(value) and len(value) == 2:
             row, column = value
             if type(row) is int and type(column) is int:  # no bool, which is an int too
-                return cls(row, column)
+                # what cls(row, column) does, without the function around it
+                return tuple.__new__(cls, value)  # pyright: ignore[reportUnknownMemberType]
         return None
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
-from typing import cast
+from typing import Any, cast
 
 from pydantic_core import to_json
 
@@ -63,7 +63,6 @@ class TurnCall:
     def params(self) -> TurnParams:
         """The params as a model, made on trust, for whoever does not send the text."""
         request = self.request
-        actions = [action.to_json() for action in request.state.legal_actions]
         return TurnParams.model_construct(
             game=request.game,
             you=request.color.value,
@@ -72,13 +71,16 @@ class TurnCall:
             budget_ms=self.budget_ms,
             bank_ms=self.bank_ms,
             last=self.last,
-            legal_actions=actions if self.legal_actions else None,
+            legal_actions=self._legal_actions() if self.legal_actions else None,
         )
 
     def model(self) -> PlaceRequest | MoveRequest:
         """The message as a model."""
         kind = PlaceRequest if self.request.method == "place" else MoveRequest
         return kind.model_construct(id=self.id, params=self.params)
+
+    def _legal_actions(self) -> list[Any]:
+        return [action.to_json() for action in self.request.state.legal_actions]
 
     def text(self) -> str:
         """The message as it is sent."""
@@ -90,8 +92,7 @@ class TurnCall:
         if self.last is not None:
             last = f',"last":{to_json(self.last).decode()}'
         if self.legal_actions:
-            legal = [action.to_json() for action in request.state.legal_actions]
-            actions = f',"legal_actions":{to_json(legal).decode()}'
+            actions = f',"legal_actions":{to_json(self._legal_actions()).decode()}'
         return "".join(
             [
                 '{"jsonrpc":"2.0","id":',
