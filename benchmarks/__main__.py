@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from benchmarks import crowd, rules, startup, turns
+from benchmarks import crowd, journal, rules, standings, startup, turns
 from benchmarks.processes import Failed
 from benchmarks.report import Part
 from benchmarks.sizes import SIZES, Size
@@ -22,7 +22,9 @@ PARTS: Final[Mapping[str, Callable[[Size], Part]]] = {
     "rules": rules.measure,
     "turns": turns.measure,
     "crowd": crowd.measure,
+    "journal": journal.measure,
     "startup": startup.measure,
+    "standings": standings.measure,
 }
 """By name, what can be measured."""
 

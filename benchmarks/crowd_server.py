@@ -14,8 +14,8 @@ from croupier_server.app import run
 from croupier_server.croupier import Croupier
 from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.options import configure_logs
-from croupier_server.seats import Seat
-from croupier_server.storage.records import NoRecords
+from croupier_server.seats import Admission, Seat
+from croupier_server.tournament.ledger import NoLedger
 
 
 class CrowdHall(Hall):
@@ -23,14 +23,14 @@ class CrowdHall(Hall):
 
     def __init__(self, job: dict[str, Any]) -> None:
         configured = settings()
-        super().__init__(job["tables"], job["rules"], NoRecords(), configured.clocks)
+        super().__init__(job["tables"], job["rules"], NoLedger(), configured.clocks)
         self.waiting = asyncio.Event()
         self._idle_left = job["idle"]
         self._by_number: dict[int, Seat] = {}
         if not self._idle_left:
             self.waiting.set()
 
-    def admit(self, params: JoinParams, seat: Seat) -> tuple[str, int | None]:
+    def admit(self, params: JoinParams, seat: Seat) -> Admission:
         """Seat whoever comes to play where its number says, so that the bad sit at the first."""
         kind, _, number = params.name.partition(" ")
         if kind == "player":
@@ -42,12 +42,12 @@ class CrowdHall(Hall):
             self._idle_left -= 1
             if not self._idle_left:
                 self.waiting.set()
-        return params.name, None
+        return Admission(params.name, None)
 
     async def _play(self, number: int, rounds: int) -> int:
         plies = 0
         for played in range(1, rounds + 1):
-            report = await Croupier(self.table(number, played), self.clocks, NoRecords()).play()
+            report = await Croupier(self.table(number, played), self.clocks, NoLedger()).play()
             plies += report.plies
             if report.faults:  # who is left has nobody to play with
                 break

@@ -19,28 +19,31 @@ from croupier_server.app import run
 from croupier_server.croupier import Croupier, Table
 from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.options import configure_logs
-from croupier_server.seats import Seat
+from croupier_server.seats import Admission, Seat
 from croupier_server.settings import Clocks, Settings, load_settings
-from croupier_server.storage.records import GameStore, NoRecords, RecordFolder
+from croupier_server.storage.database import Database
+from croupier_server.storage.ledger import DatabaseLedger
+from croupier_server.tournament.ledger import Book, Ledger, NoLedger
+from croupier_server.tournament.model import Pairing
 
 
 class Hall:
     """So many tables, and who sits at them."""
 
-    def __init__(self, tables: int, rules: str, store: GameStore, clocks: Clocks) -> None:
+    def __init__(self, tables: int, rules: str, ledger: Ledger, clocks: Clocks) -> None:
         self.full = asyncio.Event()
         self._rules = PRESETS[rules]
-        self._store = store
+        self._ledger = ledger
         self.clocks = clocks
         self.seats: list[Seat] = []
         self.boards = [board(table) for table in range(1, tables + 1)]
 
-    def admit(self, params: JoinParams, seat: Seat) -> tuple[str, int | None]:
+    def admit(self, params: JoinParams, seat: Seat) -> Admission:
         """Seat whoever comes."""
         self.seats.append(seat)
         if len(self.seats) == len(COLORS) * len(self.boards):
             self.full.set()
-        return params.name, None
+        return Admission(params.name, None)
 
     def leave(self, seat: Seat) -> bool:  # noqa: ARG002 - the gateway's signature
         """A player is away; its game waits for it."""
@@ -69,8 +72,11 @@ class Hall:
         plies = 0
         for played in range(1, rounds + 1):
             table = self.table(number, played)
-            with self._store.open(table, number, CLASSIC_BOARD) as sink:
-                report = await Croupier(table, self.clocks, sink).play()
+            names = tuple(seat.name for seat in table.seats.values())
+            pairing = Pairing(table.game, names, played, table.game)
+            await self._ledger.issue([pairing])
+            sink = await self._ledger.open(Book(pairing, 1, table, number, CLASSIC_BOARD, {}))
+            report = await Croupier(table, self.clocks, sink).play()
             if report.faults:
                 raise RuntimeError(f"game {table.game}: {report.faults}")
             plies += report.plies
@@ -85,8 +91,17 @@ def settings() -> Settings:
 async def main(job: dict[str, Any]) -> None:
     """Serve, and report."""
     configured = settings()
-    store: GameStore = NoRecords() if job["records"] is None else RecordFolder(Path(job["records"]))
-    hall = Hall(job["tables"], job["rules"], store, configured.clocks)
+    if job["data"] is None:
+        await serve(job, configured, NoLedger())
+        return
+    async with await Database.open(Path(job["data"]) if job["data"] else None) as database:
+        ledger = await DatabaseLedger.create(database, "benchmark", "knockout", 0, {})
+        await serve(job, configured, ledger)
+
+
+async def serve(job: dict[str, Any], configured: Settings, ledger: Ledger) -> None:
+    """Serve players, and report."""
+    hall = Hall(job["tables"], job["rules"], ledger, configured.clocks)
     gateway = WebSocketGateway(configured, hall.admit, hall.leave)
     await gateway.start()
     try:

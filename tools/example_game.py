@@ -45,7 +45,7 @@ async def play_example() -> list[Passed]:
             "clocks": Clocks().model_dump(),
             "game": {"rules": "fish", "board": {"tiles": BOARD}},
             "tournament": {"name": "example", "seed": 1},
-            "records": {"folder": None},
+            "storage": {"data": ""},
         },
     )
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -137,8 +138,9 @@ def _first_events(folder: Path) -> None:
 
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
-        lines = [path.read_bytes().count(b"\n") for path in folder.glob("*.jsonl")]
-        if len(lines) == 2 and min(lines) > 3:
+        with closing(sqlite3.connect(folder / "croupier.db")) as database:
+            games = database.execute("SELECT count(*) FROM journal GROUP BY game_id").fetchall()
+        if len(games) == 2 and min(games) > (3,):
             return
         time.sleep(0.02)
     raise AssertionError(f"no games under way in {folder}")
@@ -263,7 +265,7 @@ def test_output_cut_short_by_its_reader_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.timeout(120)
 def test_zoo_against_a_server_of_ones_own(tmp_path: Path) -> None:
     serve = ("croupier_server", "serve", "--port", "0", "--wait", "1.5", "--move-time", "0.5")
-    with started(*serve, "--records", str(tmp_path)) as server:
+    with started(*serve, "--data", "", "--records", str(tmp_path)) as server:
         url = wait_for(server, "listening on").split()[-1]
         only = [f"--only={name}" for name in ("illegal-huge", "nan", "two-replies", "hangs-up")]
         done = croupier("check", url, "--honest", "2", *only)

@@ -255,7 +255,7 @@ async def test_why_players_are_out_is_told_on_stderr() -> None:
 def test_serve_lets_clients_of_the_course_play_beside_others() -> None:
     serve = [sys.executable, "-m", "croupier_server", "serve", "--port", "0", "--course-port", "0"]
     with subprocess.Popen(
-        [*serve, "--min-players", "4", "--max-players", "4", "--wait", "60"],
+        [*serve, "--data", "", "--min-players", "4", "--max-players", "4", "--wait", "60"],
         stdout=subprocess.PIPE,
         text=True,
     ) as server:

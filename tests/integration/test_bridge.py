@@ -257,7 +257,7 @@ def penguin(*arguments: str) -> subprocess.Popen[str]:
 def test_command_takes_programs_to_a_tournament_and_shows_what_they_print(tmp_path: Path) -> None:
     croupier = subprocess.Popen(
         [
-            *(sys.executable, "-m", "croupier_server", "serve", "--port", "0"),
+            *(sys.executable, "-m", "croupier_server", "serve", "--port", "0", "--data", ""),
             *("--max-players", "3", "--move-time", "0.5"),
         ],
         stdout=subprocess.PIPE,

@@ -20,9 +20,9 @@ from croupier_server.gateway.course_seat import CourseTimes
 from croupier_server.gateway.course_tcp import CourseGateway
 from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.lobby import Lobby
-from croupier_server.seats import NoAnswer, Seat
+from croupier_server.seats import Admission, NoAnswer, Seat
 from croupier_server.settings import Settings
-from croupier_server.storage.records import NoRecords
+from croupier_server.tournament.ledger import NoLedger
 from croupier_server.tournament.manager import Manager
 from support.course_wire import (
     PATIENCE_S,
@@ -279,7 +279,7 @@ def great_call() -> TournamentEnd:
 class Nobody:
     """A lobby that nobody comes to."""
 
-    def admit(self, params: JoinParams, seat: Seat) -> tuple[str, int | None]:
+    def admit(self, params: JoinParams, seat: Seat) -> Admission:
         raise AssertionError(f"{seat} as {params.name}")
 
     def leave(self, seat: Seat) -> bool:
@@ -365,7 +365,7 @@ async def test_course_clients_and_websocket_players_meet_in_one_tournament() -> 
                 playing.append(group.create_task(script.play(port)))
                 await until(lambda: len(lobby.seats) == number)  # noqa: B023 - awaited here
             seats = await lobby.gather()
-            result = await Manager(settings, seats, 3, NoRecords()).run()
+            result = await Manager(settings, seats, 3, NoLedger()).run()
     finally:
         await sockets.stop()
         await course.stop()

@@ -12,7 +12,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 from croupier_server.settings import Settings
-from croupier_server.tournament.manager import TournamentResult
+from croupier_server.tournament.progress import TournamentResult
 from support.node import ready_to_run
 from support.proxy import Proxy, proxy_to
 from support.schemas import accepts

@@ -9,14 +9,16 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from croupier_common.events import Ejected, Moved
+from croupier_common.events import Ejected, Event, Moved
+from croupier_common.game import NumberedEvent
 from croupier_common.messages import (
     Events,
     EventsParams,
@@ -25,15 +27,15 @@ from croupier_common.messages import (
     TournamentStartParams,
 )
 from croupier_common.outcome import Color
-from croupier_common.record import read_record, replay
 from croupier_common.verdict import Phase, Verdict
 from croupier_server.clock import StallMeter
+from croupier_server.croupier import GameReport
 from croupier_server.errors import ProgramFailed, UserError
 from croupier_server.gateway.stdio import Program, StdioGateway, StdioSeat
 from croupier_server.heartbeat import Heartbeat
-from croupier_server.seats import Answer, NoAnswer, Seat
+from croupier_server.seats import Admission, Answer, NoAnswer, Seat
 from croupier_server.settings import Settings
-from croupier_server.storage.records import RecordFolder
+from croupier_server.tournament.ledger import NoLedger
 from support.needs import require
 from support.stdio import (
     QUICK,
@@ -109,14 +111,27 @@ async def test_programs_with_harmless_habits_play_to_the_end(tmp_path: Path) -> 
     assert processes_left(tmp_path) == []
 
 
+class Listener(NoLedger):
+    """Keeps all events."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    async def write(
+        self,
+        events: Sequence[tuple[NumberedEvent, Mapping[str, Any]]],
+        report: GameReport | None = None,
+    ) -> None:
+        self.events += [numbered.event for numbered, _ in events]
+
+
 @pytest.mark.parametrize("habit", ["leaves", "unended and leaves"])
 async def test_answer_that_came_before_leaving_counts(habit: str, tmp_path: Path) -> None:
-    store = RecordFolder(tmp_path / "records")
+    ledger = Listener()
     programs = [program("a", tmp_path), program("bad", tmp_path, habit)]
-    async with playing(programs, store=store) as (manager, _):
+    async with playing(programs, ledger=ledger) as (manager, _):
         await manager.run()
-    with (store.path / "1.1.jsonl").open("rb") as lines:
-        events = [numbered.event for numbered in replay(read_record(lines)).events]
+    events = ledger.events
     moves = [event for event in events if isinstance(event, Moved) and event.color is Color.WHITE]
     assert len(moves) == 2
     assert any(isinstance(event, Ejected) for event in events)
@@ -349,8 +364,8 @@ async def test_logs_of_a_folder_have_names_that_files_can_have(tmp_path: Path) -
     assert logs == {"___up.log", "___up-2.log", "Zoë.log", "zoë-2.log"}
 
 
-def admitted(params: JoinParams, _seat: Seat) -> tuple[str, int | None]:
-    return params.name, params.age
+def admitted(params: JoinParams, _seat: Seat) -> Admission:
+    return Admission(params.name, params.age)
 
 
 # -- the lobby
@@ -365,9 +380,9 @@ async def test_program_that_may_not_join_is_a_mistake_of_the_operator(tmp_path: 
 async def test_lobby_hears_of_age_and_token_and_the_operators_age_wins(tmp_path: Path) -> None:
     heard: list[JoinParams] = []
 
-    def admit(params: JoinParams, _seat: Seat) -> tuple[str, int | None]:
+    def admit(params: JoinParams, _seat: Seat) -> Admission:
         heard.append(params)
-        return f"{params.name}#", None
+        return Admission(f"{params.name}#", None)
 
     seats: list[Seat] = []
     gateway = StdioGateway(quick_settings(), admit, seats.append, patience=QUICK)

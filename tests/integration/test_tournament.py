@@ -10,7 +10,7 @@ import pytest
 from croupier_common.messages import parse_from_server
 from croupier_common.record import read_record, replay
 from croupier_common.verdict import Phase, Verdict
-from croupier_server.tournament.manager import GameOver
+from croupier_server.tournament.progress import GameOver
 from support.wire import Script, play, quick_settings, results, silent
 
 
@@ -61,11 +61,15 @@ async def test_records_hold_and_tell_the_same_as_the_result(tmp_path: Path) -> N
     folder = tmp_path / "1"
     result = json.loads((folder / "tournament.json").read_text(encoding="utf-8"))
     assert result == arena.result.to_json()
-    for pairing, report in arena.result.games:
+    for pairing, told in arena.result.games:
         with (folder / f"{pairing.game}.jsonl").open("rb") as lines:
             record = read_record(lines)
-        assert report is not None
-        assert replay(record).outcome == report.outcome
+        outcome = replay(record).outcome
+        assert outcome is not None
+        names_of = {seat.color: seat.name for seat in record.header.players}
+        ranking = tuple(tuple(names_of[color] for color in group) for group in outcome.ranking)
+        assert ranking == told.ranking
+        assert {names_of[color]: fish for color, fish in outcome.fish.items()} == told.fish
         assert tuple(seat.name for seat in record.header.players) == pairing.players
 
 
@@ -155,9 +159,8 @@ async def test_lone_survivor_wins_unplayed() -> None:
     settings = quick_settings(clocks={"start_ms": 200})
     arena = await play(settings, scripts)
     assert arena.result.winners == ("b",)
-    (_, report) = arena.result.games[0]
-    assert report is not None
-    assert report.plies == 0
+    (_, result) = arena.result.games[0]
+    assert (result.kind, result.ranking, dict(result.fish)) == ("played", (("b",),), {"b": 0})
     assert {fault.verdict for fault in arena.result.faults.values()} == {Verdict.NO_START}
 
 

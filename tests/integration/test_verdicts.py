@@ -234,6 +234,5 @@ async def test_both_players_failing_in_one_moment_get_one_verdict_each() -> None
     }
     for wire in arena.wires.values():
         assert len(wire.calls("ejected")) == 1
-    ((_, report),) = arena.result.games
-    assert report is not None
-    assert len(report.faults) == 2
+    ((_, result),) = arena.result.games
+    assert len(result.verdicts) == 2

@@ -172,6 +172,7 @@ async def test_quick_start_plays_a_tournament(capsys: pytest.CaptureFixture[str]
             "lobby": {"min_players": 2, "max_players": 2, "wait_ms": 10_000},
             "game": {"board": {"tiles": example_game.BOARD}},
             "tournament": {"seed": 1},
+            "storage": {"data": ""},
         },
     )
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()

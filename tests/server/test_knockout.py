@@ -1,14 +1,37 @@
-"""The course's knock-out: allocation, who goes on, when it ends."""
+"""The course's knock-out: allocation, who goes on, when it ends, who has won."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from croupier_server.tournament.knockout import Finished, Round, allocate, knockout
+from croupier_server.tournament.knockout import Knockout, allocate, winners
+from croupier_server.tournament.model import Entrant, Finished, History, Pairing, Wait
+from support.playing import (
+    SIZES,
+    Decide,
+    Ranking,
+    all_tie,
+    by_lot,
+    field_of,
+    first_named_wins,
+    issued,
+    joined,
+    nobody_stays,
+    play_out,
+    result_of,
+    rounds_of,
+    shuffled,
+    with_next,
+    with_results,
+    without,
+)
 
 NAMES = [f"p{number}" for number in range(1_000)]
+KNOCKOUT = Knockout()
 
 
 @pytest.mark.parametrize(
@@ -37,74 +60,140 @@ def test_allocate_deals_games_of_four_and_takes_the_last_back(
     assert [len(game) for game in allocate(NAMES[:players])] == sizes
 
 
-@given(st.integers(2, 1_000))
-def test_allocate_seats_everybody_once_in_order(players: int) -> None:
-    games = allocate(NAMES[:players])
+@given(st.integers(2, 1_000), st.integers(3, 4))
+def test_allocate_seats_everybody_once_in_order(players: int, table: int) -> None:
+    games = allocate(NAMES[:players], table)
     assert [name for game in games for name in game] == NAMES[:players]
-    assert all(2 <= len(game) <= 4 for game in games)
+    assert all(2 <= len(game) <= table for game in games)
 
 
-def play_out(players: int, sizes: list[int]) -> tuple[list[tuple[str, ...]], Finished]:
-    """Rounds in which the first of so many players of each game win, and the end."""
-    won: list[tuple[str, ...]] = []
-    rounds: list[tuple[str, ...]] = []
-    while isinstance(following := knockout(NAMES[:players], won), Round):
-        size = sizes[min(len(won), len(sizes) - 1)]
-        rounds.append(following.players)
-        won.append(tuple(n for pairing in following.pairings for n in pairing.players[:size]))
-        assert len(rounds) < 50
-    return rounds, following
+def first_seats_win(*sizes: int) -> Decide:
+    """A rule: so many of each game's first seats share the first place, by round."""
+
+    def decide(pairing: Pairing) -> Ranking:
+        size = sizes[min(pairing.round, len(sizes)) - 1]
+        return (pairing.players[:size], *((name,) for name in pairing.players[size:]))
+
+    return decide
+
+
+def players_of(games: list[Pairing]) -> list[str]:
+    return [name for game in games for name in game.players]
+
+
+@pytest.mark.parametrize("players", SIZES)
+def test_strongest_wins_whatever_the_field(players: int) -> None:
+    history = play_out(KNOCKOUT, field_of(players), first_named_wins)
+    assert winners(field_of(players), history) == ("p0",)
+    assert all(game.game == game.block for game in history.issued)
+
+
+@pytest.mark.parametrize("players", SIZES)
+def test_everyone_tying_for_ever_ends_after_two_rounds(players: int) -> None:
+    history = play_out(KNOCKOUT, field_of(players), all_tie)
+    assert len(rounds_of(history)) == (0 if players == 1 else 1 if players <= 4 else 2)
+    assert winners(field_of(players), history) == field_of(players).names
+
+
+@pytest.mark.parametrize("players", SIZES[1:])
+def test_nobody_wins_when_all_fail(players: int) -> None:
+    history = play_out(KNOCKOUT, field_of(players), nobody_stays)
+    assert winners(field_of(players), history) == ()
 
 
 def test_four_or_fewer_play_one_final() -> None:
-    rounds, end = play_out(4, [4])
-    assert len(rounds) == 1
-    assert end.winners == tuple(NAMES[:4])
+    history = play_out(KNOCKOUT, field_of(4), all_tie)
+    assert [game.game for game in history.issued] == ["1.1"]
 
 
 def test_top_finishers_go_on_in_order_ties_included() -> None:
-    rounds, end = play_out(9, [2, 1])
-    assert rounds[1] == ("p0", "p1", "p4", "p5", "p7", "p8")
-    assert end.winners == ("p0", "p7") or len(rounds) == 3
-
-
-def test_everyone_tying_for_ever_ends_after_two_rounds() -> None:
-    rounds, end = play_out(17, [4])
-    assert len(rounds) == 2
-    assert end.winners == tuple(NAMES[:17])
+    history = play_out(KNOCKOUT, field_of(9), first_seats_win(2, 1))
+    assert players_of(rounds_of(history)[1]) == ["p0", "p1", "p4", "p5", "p7", "p8"]
+    assert [game.game for game in rounds_of(history)[1]] == ["2.1", "2.2"]
 
 
 def test_all_tying_once_is_not_yet_the_end() -> None:
-    rounds, _ = play_out(8, [4, 1])
-    assert len(rounds) == 3
+    history = play_out(KNOCKOUT, field_of(8), first_seats_win(4, 1))
+    assert len(rounds_of(history)) == 3
 
 
-def test_too_few_left_for_a_game_ends_it() -> None:
-    following = knockout(NAMES[:8], [["p3"]])
-    assert following == Finished(("p3",))
+def test_next_round_waits_for_the_last_game_of_this_one() -> None:
+    field = field_of(9)
+    history = with_next(KNOCKOUT, field, History())
+    partly = with_results(history, first_named_wins, history.issued[1:])
+    assert KNOCKOUT.following(field, partly) == Wait()
 
 
-def test_nobody_left_has_no_winner() -> None:
-    assert knockout(NAMES[:8], [[]]) == Finished(())
-    assert knockout([], []) == Finished(())
+def test_void_game_knocks_nobody_out() -> None:
+    field = field_of(8)
+    history = with_results(with_next(KNOCKOUT, field, History()), first_named_wins)
+    void = replace(history.results["1.1"], kind="void", ranking=())
+    history = replace(history, results={**history.results, "1.1": void})
+    (game, rest) = issued(KNOCKOUT, field, history)
+    assert (*game.players, *rest.players) == ("p0", "p1", "p2", "p3", "p4")
 
 
-def test_lone_entrant_wins_unplayed() -> None:
-    assert knockout(["p0"], []) == Finished(("p0",))
+def test_forfeit_is_won_by_whom_its_ranking_says() -> None:
+    field = without(field_of(5), "p0", "p1")
+    history = with_next(KNOCKOUT, field_of(5), History())
+    forfeit = replace(result_of(history.issued[0], (("p2",),)), kind="forfeit")
+    history = with_results(history, first_named_wins)
+    history = replace(history, results={**history.results, "1.1": forfeit})
+    assert issued(KNOCKOUT, field, history)[0].players == ("p2", "p3")
 
 
-def test_order_in_which_winners_are_reported_changes_nothing() -> None:
-    one = knockout(NAMES[:12], [["p0", "p4", "p5", "p9", "p11"]])
-    other = knockout(NAMES[:12], [["p11", "p9", "p5", "p4", "p0"]])
-    assert one == other
-    assert isinstance(one, Round)
-    assert [pairing.game for pairing in one.pairings] == ["2.1", "2.2"]
+def test_who_withdraws_between_rounds_does_not_go_on() -> None:
+    field = field_of(12)
+    history = with_results(with_next(KNOCKOUT, field, History()), first_named_wins)
+    assert issued(KNOCKOUT, without(field, "p4"), history)[0].players == ("p0", "p8")
 
 
-@given(st.integers(1, 200), st.lists(st.integers(1, 4), min_size=1, max_size=8))
-def test_every_tournament_ends_with_winners_of_its_last_round(
-    players: int, sizes: list[int]
+def test_lone_survivor_wins_without_another_game() -> None:
+    field = field_of(8)
+    history = with_results(with_next(KNOCKOUT, field, History()), first_named_wins)
+    left = without(field, *(name for name in field.names if name != "p4"))
+    assert KNOCKOUT.following(left, history) == Finished()
+    assert winners(left, history) == ("p4",)
+
+
+def test_everyone_out_ends_it_even_with_games_open() -> None:
+    field = field_of(8)
+    history = with_next(KNOCKOUT, field, History())
+    nobody = without(field, *field.names)
+    assert KNOCKOUT.following(nobody, history) == Finished()
+    assert winners(nobody, history) == ()
+
+
+def test_who_comes_late_is_not_let_in() -> None:
+    field = field_of(8)
+    history = with_results(with_next(KNOCKOUT, field, History()), all_tie)
+    later = issued(KNOCKOUT, joined(field, Entrant("late")), history)
+    assert "late" not in players_of(list(later))
+
+
+def test_winner_who_is_put_out_at_the_end_has_lost() -> None:
+    history = play_out(KNOCKOUT, field_of(4), first_named_wins)
+    assert winners(without(field_of(4), "p0"), history) == ()
+
+
+@given(st.integers(1, 100), st.integers(0, 1_000))
+def test_every_tournament_ends_as_planned_and_alike_for_any_order_of_results(
+    players: int, seed: int
 ) -> None:
-    rounds, end = play_out(players, sizes)
-    assert set(end.winners) <= set(rounds[-1] if rounds else NAMES[:players])
-    assert end.winners
+    field = field_of(players)
+    history = play_out(KNOCKOUT, field, by_lot(seed))
+    plan = KNOCKOUT.plan(field.entrants)
+    assert plan.rounds is not None
+    assert plan.games is not None
+    assert len(rounds_of(history)) <= plan.rounds
+    assert len(history.issued) <= plan.games
+    assert plan.first == tuple(rounds_of(history)[0] if history.issued else ())
+    assert winners(field, history) == winners(field, shuffled(history, seed))
+    if history.issued:
+        assert set(winners(field, history)) <= set(players_of(rounds_of(history)[-1]))
+
+
+def test_plan_of_a_hundred_tells_what_is_usual_and_what_is_most() -> None:
+    plan = KNOCKOUT.plan(field_of(100).entrants)
+    assert (plan.rounds, plan.at_once, plan.chain, plan.byes) == (98, 25, 4, 0)
+    assert plan.note[0].startswith("with one winner a game: 4 rounds, 35 games")

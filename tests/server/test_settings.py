@@ -52,7 +52,7 @@ def test_boards_and_rules_can_be_text_or_tables(tmp_path: Path) -> None:
         ("[server]\nport = 70000\n", "server.port"),
         ("[server]\nhots = 'x'\n", "no setting server.hots; there are host, port"),
         ("[tournament]\nname = 'a/b'\n", "tournament.name"),
-        ("[tournament]\nformat = 'swiss'\n", "'knockout'"),
+        ("[tournament]\nformat = 'chess'\n", "'knockout'"),
         ("[lobby]\nages = 'maybe'\n", "'sign_up' or 'declared'"),
         ("[game]\nboard = '3x3,holes=1'\n", "3 players with 3 penguins each need 9 tiles"),
         ("[game]\nrules = {ejected = 'penguins_off', lift = 'penguin'}\n", "does not go with"),

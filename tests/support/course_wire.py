@@ -18,8 +18,9 @@ from croupier_server.gateway.course_seat import CourseTimes
 from croupier_server.gateway.course_tcp import CourseGateway
 from croupier_server.lobby import Lobby
 from croupier_server.settings import Settings
-from croupier_server.storage.records import NoRecords
-from croupier_server.tournament.manager import Manager, TournamentResult
+from croupier_server.tournament.ledger import NoLedger
+from croupier_server.tournament.manager import Manager
+from croupier_server.tournament.progress import TournamentResult
 from support.wire import quick_settings
 
 PATIENCE_S = 20
@@ -215,7 +216,7 @@ async def play_course(
                 while len(lobby.seats) < players:  # noqa: ASYNC110 - it has no event to wait for
                     await asyncio.sleep(0.001)
             seats = await lobby.gather()
-            result = await Manager(settings, seats, 7, NoRecords()).run()
+            result = await Manager(settings, seats, 7, NoLedger()).run()
     finally:
         await gateway.stop()
         await asyncio.gather(*playing)

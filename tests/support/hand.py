@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from croupier_common.rules import Rules
 from croupier_server.app import App
 from croupier_server.settings import Settings
-from croupier_server.tournament.manager import TournamentResult
+from croupier_server.tournament.progress import TournamentResult
 from support.wire import Call, Script, Wire
 
 PATIENCE_S = 20

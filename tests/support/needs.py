@@ -18,6 +18,9 @@ NEEDS = {
     "node-packages": "the npm packages that a package.json names, in node_modules beside it or in "
     "the folder that CROUPIER_NODE_MODULES names",
     "posix": "an operating system with POSIX signals and file modes",
+    "postgresql": "a PostgreSQL server in which databases may be created, as the URL in "
+    "CROUPIER_POSTGRESQL",
+    "mounts": "Linux, where a process may mount file systems for itself (unshare --mount)",
 }
 """Every need, and what meets it."""
 

@@ -16,8 +16,9 @@ from croupier_server.errors import ProgramFailed
 from croupier_server.gateway.stdio import Program, StdioGateway
 from croupier_server.lobby import Lobby
 from croupier_server.settings import Settings
-from croupier_server.storage.records import GameStore, NoRecords
-from croupier_server.tournament.manager import Manager, TournamentResult
+from croupier_server.tournament.ledger import Ledger, NoLedger
+from croupier_server.tournament.manager import Manager
+from croupier_server.tournament.progress import TournamentResult
 from support.wire import quick_settings
 
 PLAYER = Path(__file__).parent / "stdio_player.py"
@@ -87,7 +88,7 @@ class Outcome:
 async def playing(
     programs: Sequence[Program],
     settings: Settings | None = None,
-    store: GameStore | None = None,
+    ledger: Ledger | None = None,
 ) -> AsyncGenerator[tuple[Manager, Sequence[ProgramFailed]]]:
     """Programs that have joined, and a manager for their tournament; they are ended after it."""
     settings = settings or quick_settings()
@@ -95,7 +96,7 @@ async def playing(
     gateway = StdioGateway(settings, lobby.admit, lobby.leave, patience=QUICK)
     try:
         failed = await gateway.start(programs)
-        yield Manager(settings, lobby.seats, 7, store or NoRecords()), failed
+        yield Manager(settings, lobby.seats, 7, ledger or NoLedger()), failed
     finally:
         await gateway.stop()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from croupier_server.app import App
 from croupier_server.settings import Settings, load_settings
-from croupier_server.tournament.manager import Progress, TournamentResult
+from croupier_server.tournament.progress import Progress, TournamentResult
 from croupier_server.zoo.wire import (
     Call,
     Habit,
@@ -65,6 +65,7 @@ def quick_settings(records: Path | None = None, **sections: Mapping[str, object]
             "grace_ms": 300,
         },
         "tournament": {"name": "test", "seed": 7},
+        "storage": {"data": ""},
         "records": {"folder": records},
     }
     for section, values in sections.items():

@@ -218,7 +218,8 @@ class _Relay(Client):
                 self._last = message
             return message.id
         if isinstance(message, Ejection):
-            self._ejection = message.params
+            if not message.params.plays_on:
+                self._ejection = message.params
         elif isinstance(message, GameEnd):
             self._seen.pop(message.params.game, None)
         elif isinstance(message, Events) and message.params.events:

@@ -18,7 +18,7 @@ from croupier_client.errors import BadURL, ClientError
 __all__ = ["Unreachable", "check_url", "open_connection"]
 
 _FIRST_WAIT_S: Final = 0.1
-_LONGEST_WAIT_S: Final = 2.0
+_LONGEST_WAIT_S: Final = 1.0
 _ATTEMPT_S: Final = 10.0
 _MAX_RECEIVED: Final = 16 << 20
 

@@ -249,7 +249,8 @@ class Client:
             self._start(self._answer(message, deadline), self._calls)
         elif not isinstance(message, Joined | Refusal):
             if isinstance(message, Ejection):
-                self._ejection = message.params
+                if not message.params.plays_on:
+                    self._ejection = message.params
                 if self._repro is not None:
                     self._repro.ejected(message.params, self._replies.get)
             elif isinstance(message, GameEnd):

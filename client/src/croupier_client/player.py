@@ -111,6 +111,7 @@ class Ejection:
         fix: what to do about it.
         link: where the documents say more.
         sent: what you had sent, if anything.
+        plays_on: true where this costs you the one game only; you are asked in your next.
     """
 
     game: str | None
@@ -120,6 +121,7 @@ class Ejection:
     fix: str
     link: str
     sent: str | None = None
+    plays_on: bool | None = None
 
 
 class Player(ABC):

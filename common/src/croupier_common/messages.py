@@ -405,6 +405,13 @@ class EjectionParams(_FromServer):
         str | None,
         Field(description="What the player sent, cut to 400 characters; left out if nothing."),
     ] = None
+    plays_on: Annotated[
+        bool | None,
+        Field(
+            description="True where it costs the player this game only, so that it is asked in "
+            "its next one; left out where it is out of the tournament."
+        ),
+    ] = None
 
 
 class GameEndParams(_FromServer):

@@ -105,6 +105,20 @@ class RecordWriter:
         self._digest = ""
         self._chain = ""
 
+    @classmethod
+    def resumed(cls, write: Callable[[str], object], record: Record) -> RecordWriter:
+        """A writer that goes on after the lines of an unfinished record."""
+        writer = cls(write)
+        writer._seq = record.lines[-1].seq + 1
+        writer._digest = record.digest
+        writer._chain = record.chain
+        return writer
+
+    @property
+    def seq(self) -> int:
+        """The number of the next line."""
+        return self._seq
+
     @property
     def digest(self) -> str:
         """The digest of the last line."""
@@ -156,10 +170,18 @@ class RecordLine:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A whole record whose hashes hold; :func:`replay` checks what it says."""
+    """A record whose hashes hold; :func:`replay` checks what it says.
+
+    It is whole, with a footer, unless it was read as an unfinished one.
+    """
 
     header: Header
     lines: tuple[RecordLine, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has its footer."""
+        return self.lines[-1].event["kind"] in _FOOTERS
 
     @property
     def is_interrupted(self) -> bool:
@@ -177,8 +199,11 @@ class Record:
         return self.lines[-1].chain
 
 
-def read_record(lines: Iterable[bytes]) -> Record:
+def read_record(lines: Iterable[bytes], *, unfinished: bool = False) -> Record:
     """The record in a file's lines, its hashes checked.
+
+    Args:
+        unfinished: whether the game may still go on, so that there need be no footer.
 
     Raises:
         RecordError: a line is damaged, or the record is cut off; the line's number is named.
@@ -194,7 +219,7 @@ def read_record(lines: Iterable[bytes]) -> Record:
     if not found:
         raise RecordError("the record is empty", line=1)
     header = _read_header(found[0])
-    if found[-1].event["kind"] not in _FOOTERS:
+    if found[-1].event["kind"] not in _FOOTERS and not unfinished:
         raise RecordError(
             f"the record is cut off after {len(found)} whole lines: it has no footer",
             line=len(found) + 1,

@@ -18,6 +18,7 @@ class Phase(StrEnum):
     PLACEMENT = "placement"
     MOVEMENT = "movement"
     TOURNAMENT_END = "tournament_end"
+    TOURNAMENT = "tournament"
 
 
 class Verdict(StrEnum):
@@ -94,6 +95,9 @@ _PHASES: Final[dict[Verdict, tuple[Phase, ...]]] = {
     Verdict.ERROR_REPLY: _CALLS,
     Verdict.NO_START: (Phase.TOURNAMENT_START, Phase.GAME_START),
     Verdict.NO_ROOM: (Phase.PLACEMENT,),
+    Verdict.WITHDRAWN: (*_TURNS, Phase.TOURNAMENT),
+    Verdict.DISQUALIFIED: (*_TURNS, Phase.TOURNAMENT),
+    Verdict.ABSENT: (Phase.GAME_START, *_TURNS),
 }
 
 _WHEN: Final[dict[Verdict, str]] = {
@@ -131,8 +135,11 @@ _WHEN: Final[dict[Verdict, str]] = {
     ),
     Verdict.RESIGNED: "The player gives up.",
     Verdict.WITHDRAWN: "The player's owner or its operator takes it out.",
-    Verdict.DISQUALIFIED: "The operator of the tournament puts the player out.",
-    Verdict.ABSENT: "The player does not come back after a restart of the server.",
+    Verdict.DISQUALIFIED: (
+        "The operator of the tournament puts the player out; or it was ejected in another game, "
+        "and that costs the tournament."
+    ),
+    Verdict.ABSENT: "The player does not come back in time after a restart of the server.",
     Verdict.VOID_SERVER_FAULT: "The server failed twice in this game, which does not count.",
     Verdict.INTERRUPTED: "The server stopped in the middle of this game.",
 }

@@ -1,25 +1,40 @@
-"""The application: builds the parts, runs one tournament, and takes everything down again."""
+"""The application: builds the parts, runs its tournaments, and takes everything down again."""
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import structlog
+
+from croupier_server.errors import (
+    CroupierError,
+    NotEnoughPlayers,
+    StoppedByOrder,
+    UserError,
+    first_of,
+)
 from croupier_server.gateway.course_tcp import CourseGateway
-from croupier_server.gateway.stdio import StdioGateway
+from croupier_server.gateway.house_seat import HousePool
 from croupier_server.gateway.websocket import WebSocketGateway
-from croupier_server.lobby import Lobby
-from croupier_server.roster import Roster
+from croupier_server.practice import PRACTICE, PracticeRoom
+from croupier_server.room import House, Room
+from croupier_server.rooms import AnyRoom, Rooms
 from croupier_server.settings import Settings
-from croupier_server.storage.records import GameStore, NoRecords, RecordFolder
-from croupier_server.tournament.manager import Manager, Progress, TournamentResult
+from croupier_server.storage.record_files import new_folder, write_records
+from croupier_server.tournament.progress import Progress, TournamentResult
+
+if TYPE_CHECKING:
+    from croupier_server.storage.database import Database
 
 __all__ = ["App", "Stopped", "run"]
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -33,69 +48,141 @@ class Stopped(Exception):
 
 
 class App:
-    """A server for one tournament.
+    """A server for one tournament, or for several at a time.
 
     Args:
+        settings: of the first tournament, and of the server.
+        others: of more tournaments; from these, what belongs to the server is not looked at.
         listening: told the port once players can connect.
         course_listening: told the port for clients of the course's protocol, where there is one.
-        progress: told what happens in the tournament.
+        progress: told what happens in the tournaments.
+        is_new: whether a tournament gets a name of its own, with a number, where the data
+            directory has a finished one of that name.
+        folder: where records are put at the end; a new one in that of the settings if None.
 
     Attributes:
-        seed: the tournament's, drawn if the settings have none.
-        folder: where its records are, if anywhere.
+        folder: where the records of the first tournament are put at the end, if anywhere.
+        results: by name, how the tournaments ended that have.
+        unplayed: by name, why others did not.
     """
 
     def __init__(
         self,
         settings: Settings,
-        *,
+        *others: Settings,
         listening: Callable[[int], None] = lambda _: None,
         course_listening: Callable[[int], None] = lambda _: None,
         progress: Callable[[Progress], None] = lambda _: None,
+        is_new: bool = False,
+        folder: Path | None = None,
     ) -> None:
         self._settings = settings
         self._listening = listening
         self._course_listening = course_listening
+        place = settings.records.folder
+        self.folder = new_folder(place) if folder is None and place is not None else folder
+        self.results: dict[str, TournamentResult] = {}
+        self.unplayed: dict[str, CroupierError] = {}
+        self._tournaments = [settings, *others]
         self._progress = progress
-        folder = settings.records.folder
-        self._records = None if folder is None else RecordFolder(folder)
-        roster = settings.lobby.roster
-        self._roster = None if roster is None else Roster.read(roster)
-        seed = settings.tournament.seed
-        self.folder = None if self._records is None else self._records.path
-        self.seed = secrets.randbits(62) if seed is None else seed
+        self._is_new = is_new
+        names = [one.tournament.name for one in self._tournaments]
+        for name in names:
+            if names.count(name) > 1 or name == PRACTICE:
+                raise UserError(f"tournament.name: {name!r} is the name of another room here")
 
     async def run(self) -> TournamentResult:
-        """Gather players, play the tournament, and stop.
+        """Gather players, play the tournaments, and stop.
+
+        Returns:
+            the first tournament's result.
 
         Raises:
-            UserError: the address can't be listened on, or a program can't be started.
+            UserError: the address can't be listened on, a program can't be started, or the
+                database can't be used.
             NotEnoughPlayers: too few signed up in time.
+            StoppedByOrder: the operator has stopped a tournament.
+            StorageFailed: nothing can be written down any more.
         """
-        lobby = Lobby(self._settings.lobby, self._roster)
-        gateway = WebSocketGateway(self._settings, lobby.admit, lobby.leave)
+        from croupier_server.storage.database import Database  # heavy
+
+        async with await Database.open(self._settings.storage.where) as database:
+            pool = HousePool()
+            try:
+                return await self._serve(database, pool)
+            finally:
+                pool.close()
+
+    async def _serve(self, database: Database, pool: HousePool) -> TournamentResult:
+        rooms: dict[str, AnyRoom] = {}
+        doors = Rooms(rooms)
+        gateway = WebSocketGateway(self._settings, doors.admit, doors.leave)
         course_port = self._settings.server.course_port
-        course = CourseGateway(self._settings, course_port or 0, lobby.admit, lobby.leave)
-        logs = None if self.folder is None else self.folder / "logs"
-        local = StdioGateway(self._settings, lobby.admit, lobby.leave, logs=logs)
-        store: GameStore = self._records or NoRecords()
+        course = CourseGateway(self._settings, course_port or 0, doors.admit, doors.leave)
+        house = House(database, gateway, pool, self._logs())
+        played = [
+            Room(settings, house, self._progress, is_new=self._is_new)
+            for settings in self._tournaments
+        ]
+        practice = PracticeRoom(self._settings, pool)
         try:
-            await local.start(self._settings.lobby.programs)
+            for room in played:
+                await room.prepare()
+                rooms[room.name] = room
+            if self._settings.practice.enabled:
+                rooms[PRACTICE] = practice
             await gateway.start()
             if course_port is not None:
                 await course.start()
                 self._course_listening(course.port)
             self._listening(gateway.port)
-            seats = await lobby.gather()
-            manager = Manager(self._settings, seats, self.seed, store, self._progress)
-            result = await manager.run()
-            if self._records is not None:
-                self._records.finish(result.to_json())
-            return result
+            return await self._play(played)
         finally:
+            await practice.close()
             await course.stop()
             await gateway.stop()
-            await local.stop()
+            for room in played:
+                await room.close()
+            await self._export(played)
+
+    async def _play(self, rooms: Sequence[Room]) -> TournamentResult:
+        """Play all tournaments, side by side; the first one's result."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for room in rooms:
+                    group.create_task(self._play_one(room), name=f"tournament {room.name}")
+        except BaseExceptionGroup as several:
+            raise first_of(several) from None
+        if self._settings.practice.enabled and self._settings.practice.stays:
+            await asyncio.get_running_loop().create_future()
+        first = rooms[0].name
+        if first in self.unplayed:
+            raise self.unplayed[first]
+        return self.results[first]
+
+    async def _play_one(self, room: Room) -> None:
+        """Play one tournament; if it can't be played to its end, the others go on."""
+        try:
+            self.results[room.name] = await room.run()
+        except (NotEnoughPlayers, StoppedByOrder) as problem:
+            log.warning("tournament not played to its end", name=room.name, reason=str(problem))
+            self.unplayed[room.name] = problem
+
+    def _logs(self) -> Path | None:
+        if self.folder is not None:
+            return self.folder / "logs"
+        data = self._settings.storage.data
+        return None if data is None or self._settings.storage.url else data / "logs"
+
+    async def _export(self, rooms: Sequence[Room]) -> None:
+        """Put the records of what was played where the settings want them."""
+        if self.folder is None:
+            return
+        for number, room in enumerate(rooms):
+            folder = self.folder if not number else self.folder / room.name
+            result = self.results.get(room.name)
+            games = await room.records()
+            write_records(folder, games, None if result is None else result.to_json())
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import structlog
@@ -29,6 +29,7 @@ from croupier_common.messages import (
     LastAnswer,
 )
 from croupier_common.outcome import Color, Outcome
+from croupier_common.record import Record, walk
 from croupier_common.rules import Rules
 from croupier_common.state_text import StateWriter
 from croupier_common.verdict import Fault, Phase, Verdict
@@ -39,7 +40,7 @@ from croupier_server.seats import Answer, Call, NoAnswer, Seat
 from croupier_server.settings import Clocks
 from croupier_server.turn_call import TurnCall, event_entries
 
-__all__ = ["Croupier", "EventSink", "GameReport", "Table"]
+__all__ = ["Croupier", "EventSink", "GameReport", "Table", "Thinking"]
 
 log = structlog.get_logger(__name__)
 
@@ -61,12 +62,26 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Thinking:
+    """How long a player thought in a game: in how many turns, all together, and at most."""
+
+    turns: int = 0
+    total_ms: int = 0
+    most_ms: int = 0
+
+    def after(self, think_ms: int) -> Thinking:
+        """With one more turn."""
+        return Thinking(self.turns + 1, self.total_ms + think_ms, max(self.most_ms, think_ms))
+
+
+@dataclass(frozen=True, slots=True)
 class GameReport:
     """How a game went, by players' names.
 
     Attributes:
         ranking: names first to last, as groups of equals.
         faults: why each ejected player was.
+        thinking: how long each player thought.
     """
 
     game: str
@@ -74,6 +89,7 @@ class GameReport:
     players: Mapping[Color, str]
     faults: Mapping[str, Fault]
     plies: int
+    thinking: Mapping[str, Thinking] = field(default_factory=dict[str, Thinking])
 
     @property
     def ranking(self) -> tuple[tuple[str, ...], ...]:
@@ -91,64 +107,120 @@ class GameReport:
 class EventSink(Protocol):
     """Where a game's events are written before anybody is told."""
 
-    def write(self, events: Sequence[tuple[NumberedEvent, Mapping[str, Any]]]) -> None:
-        """Write events, each with what was observed of it."""
+    async def write(
+        self,
+        events: Sequence[tuple[NumberedEvent, Mapping[str, Any]]],
+        report: GameReport | None = None,
+    ) -> None:
+        """Write events, each with what was observed of it; they are safe when this returns.
+
+        Args:
+            report: how the game went, if it ends with these events: the two are written as one.
+        """
         ...
 
 
-class Croupier:
-    """Plays the game at one table; use once."""
+Sanction = Callable[[str, Fault], bool]
+"""Told a player's name and fault; whether that puts it out of more than this game."""
 
-    def __init__(self, table: Table, clocks: Clocks, sink: EventSink) -> None:
+
+class Croupier:
+    """Plays the game at one table; use once.
+
+    Args:
+        sink: where events are written before anybody is told.
+        sanction: decides what an ejection costs.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        clocks: Clocks,
+        sink: EventSink,
+        sanction: Sanction = lambda _name, _fault: True,
+    ) -> None:
         self._table = table
         self._clocks = clocks
         self._sink = sink
+        self._sanction = sanction
         self._game = Game(table.game, table.board, list(table.seats), table.rules)
         self._faults: dict[Color, Fault] = {}
         self._last: dict[Color, LastAnswer] = {}
         bank = Bank(clocks.bank_ms, clocks.increment_ms)
         self._banks = dict.fromkeys(table.seats, bank)
         self._has_banks = bool(clocks.bank_ms or clocks.increment_ms)
+        self._thinking = dict.fromkeys(table.seats, Thinking())
         self._stalled_ms = 0
         self._writer = StateWriter()
         self._started = 0.0
 
-    async def play(self) -> GameReport:
+    async def play(
+        self, begun: Record | None = None, absent: Mapping[Color, Fault] | None = None
+    ) -> GameReport:
         """Play the game to its end.
+
+        Args:
+            begun: how far it was played before a restart of the server; it goes on from there.
+                The open request is asked again under its id, with the full budget and the bank
+                of the last event, since nobody knows what of it was used.
+            absent: who is not here to play.
 
         Raises:
             ServerFault: a seat kept us waiting past all clocks.
+            RecordError: what was played before does not follow from the rules.
         """
         self._started = time.monotonic()
+        absent = absent or {}
         try:
-            faults = await self._start()
-            await self._happened(self._game.begin(faults), {})
+            if begun is None or len(begun.lines) == 1:
+                faults = await self._start(absent)
+                await self._happened(self._game.begin(faults), {})
+            else:
+                self._restore(begun)
+                for color, fault in absent.items():
+                    await self._happened(self._game.fault(color, fault), {})
             await self._take_turns()
         except Exception:
             await self._say_interrupted()
             raise
-        outcome = self._game.outcome
+        report = self._report()
+        await self._say_end(report.outcome)
+        return report
+
+    def _report(self) -> GameReport:
+        outcome, seats = self._game.outcome, self._table.seats
         assert outcome is not None
-        await self._say_end(outcome)
-        seats = self._table.seats
         return GameReport(
             game=self._table.game,
             outcome=outcome,
             players={color: seat.name for color, seat in seats.items()},
             faults={seats[color].name: fault for color, fault in self._game.faults.items()},
             plies=sum(event.event.kind in {"place", "move"} for event in self._game.events),
+            thinking={seats[color].name: spent for color, spent in self._thinking.items()},
         )
+
+    def _restore(self, begun: Record) -> None:
+        """Take up a game where its record ends."""
+        for self._game, _ in walk(begun):
+            pass
+        for line in begun.lines[1:]:
+            color, obs = line.event.get("color"), line.obs
+            if line.event["kind"] in {"place", "move"} and isinstance(color, str):
+                think_ms, stall_ms = int(obs.get("think_ms", 0)), int(obs.get("stall_ms", 0))
+                self._spend(Color(color), line.event["kind"], think_ms, stall_ms)
+            self._started = time.monotonic() - int(obs.get("t_ms", 0)) / 1000
 
     # -- the start
 
-    async def _start(self) -> dict[Color, Fault]:
+    async def _start(self, absent: Mapping[Color, Fault]) -> dict[Color, Fault]:
         """Tell everybody that the game starts; who does not answer with true has failed."""
         async with asyncio.TaskGroup() as group:
             asked = {
                 color: group.create_task(self._ask_to_start(color, seat), name=f"start {color}")
                 for color, seat in self._table.seats.items()
+                if color not in absent
             }
-        faults = {color: task.result() for color, task in asked.items()}
+        faults = {color: absent.get(color) or asked[color].result() for color in self._table.seats}
         return {color: fault for color, fault in faults.items() if fault is not None}
 
     async def _ask_to_start(self, color: Color, seat: Seat) -> Fault | None:
@@ -194,11 +266,11 @@ class Croupier:
             seat.wants_legal_actions,
             self._writer,
         )
-        limit_ms = None if seat.name in clocks.no_clock else budget_ms + bank.left_ms
+        limit_ms = None if has_no_clock(seat, clocks) else budget_ms + bank.left_ms
         guard.begin(guard_s(limit_ms, clocks))
         answer = await seat.ask(call, limit_ms)
         guard.end()
-        self._took(request.color, answer, budget_ms)
+        self._took(request, answer)
         if isinstance(answer, Answer):
             events = self._game.reply(answer.result)
         else:
@@ -206,8 +278,9 @@ class Croupier:
             events = self._game.fault(request.color, fault)
         await self._happened(events, timing_of(answer))
 
-    def _took(self, color: Color, answer: Answer | NoAnswer, budget_ms: int) -> None:
+    def _took(self, request: TurnRequest, answer: Answer | NoAnswer) -> None:
         """Keep account of the time that an answer took, the player's and ours."""
+        color = request.color
         last: LastAnswer = {
             "think_ms": answer.think_ms,
             "stall_ms": answer.stall_ms,
@@ -216,16 +289,22 @@ class Croupier:
         if answer.rtt_ms is not None:
             last["rtt_ms"] = answer.rtt_ms
         self._last[color] = last
-        if self._has_banks:
-            charged_ms = max(0, answer.think_ms - answer.stall_ms)
-            allowance_ms = self._clocks.latency_allowance_ms
-            self._banks[color] = self._banks[color].after(charged_ms, budget_ms, allowance_ms)
+        self._spend(color, request.method, answer.think_ms, answer.stall_ms)
         self._stalled_ms += answer.stall_ms
         if self._stalled_ms > MAX_STALL_MS:
             raise ServerFault(
                 f"game {self._table.game}: the server could not run for {self._stalled_ms} ms "
                 "of its turns"
             )
+
+    def _spend(self, color: Color, method: str, think_ms: int, stall_ms: int) -> None:
+        self._thinking[color] = self._thinking[color].after(think_ms)
+        if self._has_banks:
+            clocks = self._clocks
+            budget_ms = clocks.place_ms if method == "place" else clocks.move_ms
+            charged_ms = max(0, think_ms - stall_ms)
+            bank = self._banks[color]
+            self._banks[color] = bank.after(charged_ms, budget_ms, clocks.latency_allowance_ms)
 
     # -- what happened
 
@@ -234,7 +313,9 @@ class Croupier:
         if not events:
             return
         t_ms = int((time.monotonic() - self._started) * 1000)
-        self._sink.write([(event, self._observed(event, t_ms, observed)) for event in events])
+        report = None if self._game.outcome is None else self._report()
+        entries = [(event, self._observed(event, t_ms, observed)) for event in events]
+        await self._sink.write(entries, report)
         for seat in self._table.seats.values():
             if seat.wants_events:
                 params = EventsParams(game=self._table.game, events=event_entries(events))
@@ -266,8 +347,13 @@ class Croupier:
             verdict=fault.verdict.value,
             detail=fault.detail,
         )
-        await seat.tell(Ejection(params=EjectionParams(game=self._table.game, **fault.to_json())))
-        seat.dismiss(fault)
+        is_out = self._sanction(seat.name, fault)
+        params = EjectionParams(
+            game=self._table.game, plays_on=None if is_out else True, **fault.to_json()
+        )
+        await seat.tell(Ejection(params=params))
+        if is_out:
+            seat.dismiss(fault)
 
     async def _say_end(self, outcome: Outcome) -> None:
         last_turn = dict.fromkeys(self._table.seats, 0)
@@ -295,9 +381,14 @@ class Croupier:
                 await seat.tell(GameEnd(params=GameEndParams(game=self._table.game, events=[])))
 
 
+def has_no_clock(seat: Seat, clocks: Clocks) -> bool:
+    """Whether a seat may take as long as it likes."""
+    return seat.kind == "house" or seat.name in clocks.no_clock
+
+
 def told_budget(seat: Seat, budget_ms: int, clocks: Clocks) -> int:
     """The budget that a request shows to a seat."""
-    return NO_CLOCK_MS if seat.name in clocks.no_clock else budget_ms
+    return NO_CLOCK_MS if has_no_clock(seat, clocks) else budget_ms
 
 
 def timing_of(answer: Answer | NoAnswer) -> dict[str, int]:
@@ -326,7 +417,7 @@ async def ask_guarded(seat: Seat, call: Call, budget_ms: int, clocks: Clocks) ->
     Raises:
         ServerFault: there is no answer long after its budget.
     """
-    limit_ms = None if seat.name in clocks.no_clock else budget_ms
+    limit_ms = None if has_no_clock(seat, clocks) else budget_ms
     try:
         async with asyncio.timeout(None if limit_ms is None else guard_s(limit_ms, clocks)):
             return await seat.ask(call, limit_ms)

@@ -17,7 +17,7 @@ from croupier_server.options import configure_logs, game_options
 if TYPE_CHECKING:
     from croupier_server.app import App
     from croupier_server.house import House, HousePlayer
-    from croupier_server.tournament.manager import Progress, TournamentResult
+    from croupier_server.tournament.progress import Progress, TournamentResult
 
 __all__ = ["demo"]
 
@@ -70,12 +70,14 @@ def demo(
     from croupier_server.house import House
     from croupier_server.report import standings
     from croupier_server.settings import load_settings
+    from croupier_server.storage.record_files import new_folder
 
     configure_logs(verbose)
     seed = secrets.randbits(62) if seed is None else seed
     if rules == "classic" and board is None:
         board = "classic"
     move_ms = round(move_time * 1000)
+    folder = new_folder(records or Path("demo-records"))
     settings = load_settings(
         None,
         {
@@ -90,7 +92,7 @@ def demo(
             "clocks": {"place_ms": move_ms, "move_ms": move_ms},
             "game": {"rules": rules, "board": board or "5x5,holes=2,fish=1-5"},
             "tournament": {"name": "demo", "seed": seed, "games_at_once": games_at_once},
-            "records": {"folder": records or Path("demo-records")},
+            "storage": {"data": folder, "url": None},
         },
     )
     has_begun = False
@@ -105,16 +107,15 @@ def demo(
         def listening(port: int) -> None:
             house.start(f"ws://127.0.0.1:{port}")
 
-        app = App(settings, listening=listening, progress=progress)
-        assert app.folder is not None
-        with House(_cast(players, seed), app.folder / "logs") as house:
+        app = App(settings, listening=listening, progress=progress, folder=folder)
+        with House(_cast(players, seed), folder / "logs") as house:
             try:
                 result = run(_attended(app, house, lambda: has_begun))
             except Stopped as stopped:
-                click.echo(f"stopped by {stopped}; see {app.folder}", err=True)
+                click.echo(f"stopped by {stopped}; see {folder}", err=True)
                 return 128 + stopped.signum
     click.echo("\n".join(standings(result)))
-    return _check(result, app.folder)
+    return _check(result, folder)
 
 
 def _cast(players: int, seed: int) -> Sequence[HousePlayer]:
@@ -159,7 +160,7 @@ def _screen(seed: int) -> Generator[Callable[[Progress], None]]:
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from croupier_server.report import describe
-    from croupier_server.tournament.manager import GameOver, RoundBegins
+    from croupier_server.tournament.progress import GameOver, RoundBegins
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"demo tournament, seed {seed}")
@@ -177,10 +178,11 @@ def _screen(seed: int) -> Generator[Callable[[Progress], None]]:
 
         def tell(progress: Progress) -> None:
             nonlocal over
-            console.print(describe(progress))
+            if (line := describe(progress)) is not None:
+                console.print(line)
             if isinstance(progress, RoundBegins):
                 over = 0
-                live.update(task, description=f"playing round {progress.round.number}")
+                live.update(task, description=f"playing round {progress.number}")
             elif isinstance(progress, GameOver):
                 over += 1
                 live.update(
@@ -206,7 +208,7 @@ def _check(result: TournamentResult, records: Path) -> int:
         except RecordError as problem:
             click.echo(f"{file}: DAMAGED, {problem}", err=True)
             return 1
-    played = sum(report is not None for _, report in result.games)
+    played = sum(found.kind == "played" for _, found in result.games)
     if played != ended:
         raise UserError(f"{records}: {ended} records of {played} games")
     click.echo(f"{len(files)} records in {records}, all verified")

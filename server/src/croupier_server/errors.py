@@ -7,13 +7,15 @@
     ├── Refused                   a player that may not join, with the error it is sent
     ├── ProgramFailed             a program that did not become a player, with the verdict on it
     ├── NotEnoughPlayers          the lobby's time is over; exit code 1
-    └── ServerFault               a fault of ours that ends a game; ejects nobody
+    ├── ServerFault               a fault of ours that ends a game; ejects nobody
+    ├── StoppedByOrder            the operator has stopped a tournament, which can go on later
+    └── StorageFailed             nothing can be written any more; the server has to stop
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from croupier_common.verdict import Fault
 
@@ -23,7 +25,10 @@ __all__ = [
     "ProgramFailed",
     "Refused",
     "ServerFault",
+    "StoppedByOrder",
+    "StorageFailed",
     "UserError",
+    "first_of",
 ]
 
 
@@ -65,3 +70,22 @@ class NotEnoughPlayers(CroupierError):
 
 class ServerFault(CroupierError):
     """Something of ours went wrong in a game: it is interrupted, and no player is to blame."""
+
+
+class StoppedByOrder(CroupierError):
+    """The operator has stopped the tournament; it can go on later."""
+
+
+class StorageFailed(CroupierError):
+    """The database takes nothing any more: where it is, and the system's reason, in one line.
+
+    What waited to be written is not known to be, and must not count.
+    """
+
+
+def first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one exception that matters, of those that ended a group of tasks."""
+    found = several.exceptions[0]
+    if isinstance(found, BaseExceptionGroup):
+        return first_of(cast("BaseExceptionGroup[BaseException]", found))
+    return found

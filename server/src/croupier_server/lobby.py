@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 import structlog
 
-from croupier_common.jsontypes import shown
 from croupier_common.messages import ErrorCode, JoinParams
 from croupier_server.errors import NotEnoughPlayers, Refused
 from croupier_server.names import checked_name, name_key
 from croupier_server.roster import Roster
-from croupier_server.seats import Seat
+from croupier_server.seats import Admission, Seat
 from croupier_server.settings import LobbySettings
 
-__all__ = ["Lobby"]
+__all__ = ["Lobby", "check_free"]
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ class Lobby:
         """Who has signed up, in that order."""
         return tuple(self._seats)
 
-    def admit(self, params: JoinParams, seat: Seat) -> tuple[str, int | None]:
+    def admit(self, params: JoinParams, seat: Seat) -> Admission:
         """Sign a player up.
 
         Returns:
@@ -54,22 +54,36 @@ class Lobby:
             raise Refused(
                 f"the lobby is full, with {self._settings.max_players} players", ErrorCode.CLOSED
             )
-        if params.room is not None:
-            raise Refused(
-                f"no room {shown(params.room, 80)}; leave room out to join the tournament",
-                ErrorCode.INVALID_PARAMS,
-            )
+        admission = self.identify(params)
+        check_free(admission.name, (other.name for other in self._seats))
+        self._sign_up(admission.name, seat)
+        return admission
+
+    def seat_house(self, seat: Seat) -> None:
+        """Sign a player of the house up.
+
+        Raises:
+            Refused: the name is taken.
+        """
+        check_free(seat.name, (other.name for other in self._seats))
+        self._sign_up(seat.name, seat)
+
+    def identify(self, params: JoinParams) -> Admission:
+        """Who a player is, wherever it is seated.
+
+        Raises:
+            Refused: the name can't be, or it is not in the roster with that token.
+        """
         name = checked_name(params.name)
-        age = params.age if self._settings.ages == "declared" else None
         if self._roster is not None:
             entrant = self._roster.admit(name, params.token)
-            name, age = entrant.name, entrant.age
-        if name_key(name) in {name_key(other.name) for other in self._seats}:
-            raise Refused(f"the name {name!r} is taken", ErrorCode.NAME)
+            return Admission(entrant.name, entrant.age)
+        return Admission(name, params.age if self._settings.ages == "declared" else None)
+
+    def _sign_up(self, name: str, seat: Seat) -> None:
         self._seats.append(seat)
         log.info("player joined", player=name, players=len(self._seats))
         self._changed.set()
-        return name, age
 
     def leave(self, seat: Seat) -> bool:
         """A player is away; before the start, that frees its place, and True is given."""
@@ -114,3 +128,13 @@ class Lobby:
         while len(self._seats) < players:
             self._changed.clear()
             await self._changed.wait()
+
+
+def check_free(name: str, taken: Iterable[str]) -> None:
+    """Check that nobody has that name.
+
+    Raises:
+        Refused: somebody has.
+    """
+    if name_key(name) in {name_key(other) for other in taken}:
+        raise Refused(f"the name {name!r} is taken", ErrorCode.NAME)

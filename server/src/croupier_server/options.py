@@ -9,7 +9,7 @@ from typing import Any, TextIO, TypeVar, cast
 
 import click
 
-__all__ = ["configure_logs", "game_options"]
+__all__ = ["configure_logs", "data_options", "game_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,10 +30,30 @@ def game_options(command: F) -> F:
                 "--records",
                 type=click.Path(path_type=Path, file_okay=False),
                 metavar="DIR",
-                help="Write a record of each game into a numbered folder there.",
+                help="In the end, put a record of each game into a numbered folder there.",
             ),
             click.option(
                 "--verbose", "-v", is_flag=True, help="Log everything on stderr, not only warnings."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def data_options(command: F) -> F:
+    """Options for where tournaments are kept."""
+    for option in reversed(
+        (
+            click.option(
+                "--data",
+                metavar="DIR",
+                help="Keep tournaments in this directory [croupier-data]; '' to keep none.",
+            ),
+            click.option(
+                "--database",
+                metavar="URL",
+                help="Keep them in a PostgreSQL database instead: postgresql://user@host/name.",
             ),
         )
     ):

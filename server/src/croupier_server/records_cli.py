@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -29,19 +30,37 @@ _EXISTING = click.Path(path_type=Path, exists=True)
 def verify(paths: tuple[Path, ...], same: bool) -> int:
     """Check records: that nothing was changed, and that all is as rules and seed give it.
 
-    Exit code: 0 if all records hold, 1 if one does not, 2 for a wrong call.
+    A folder, or an archive that `croupier export` wrote, stands for the records in it. Exit code:
+    0 if all records hold, 1 if one does not, 2 for a wrong call.
     """
     if same:
         if len(paths) != 2:
             raise UserError("--same compares two files or two folders")
         return _same(*paths)
-    files = [file for path in paths for file in _files(path)]
-    width = max(len(str(file)) for file in files)
+    with TemporaryDirectory() as scratch:
+        return _verify_all(dict(_named(paths, Path(scratch))))
+
+
+def _named(paths: Sequence[Path], scratch: Path) -> Iterator[tuple[str, Path]]:
+    """The records in files, folders and archives, each with the name that it is called by."""
+    for number, path in enumerate(paths):
+        if path.suffix.lower() == ".zip" and path.is_file():
+            from croupier_server.commands.archive import records_in
+
+            folder = scratch / str(number)
+            folder.mkdir()
+            yield from ((f"{path}: {file.name}", file) for file in records_in(path, folder))
+        else:
+            yield from ((str(file), file) for file in _files(path))
+
+
+def _verify_all(files: Mapping[str, Path]) -> int:
+    width = max(map(len, files))
     failed = 0
-    for file in files:
+    for name, file in files.items():
         told, holds = _verify(file)
         failed += not holds
-        click.echo(f"{file!s:<{width}}  {told}")
+        click.echo(f"{name:<{width}}  {told}")
     if len(files) > 1:
         click.echo(f"{len(files) - failed} of {len(files)} records hold")
     return 1 if failed else 0

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from croupier_server.tournament.manager import (
+from croupier_server.tournament.model import Result
+from croupier_server.tournament.progress import (
     GameOver,
+    GameStarts,
+    Paused,
     PlayerOut,
     Progress,
     RoundBegins,
@@ -15,17 +18,20 @@ from croupier_server.tournament.manager import (
 __all__ = ["describe", "standings"]
 
 
-def describe(progress: Progress) -> str:
-    """One line on what has just happened."""
+def describe(progress: Progress) -> str | None:
+    """One line on what has just happened; None if it is not worth one."""
     match progress:
-        case RoundBegins(following):
-            games = len(following.pairings)
-            return f"round {following.number}: {games} game{'s' * (games != 1)}"
-        case GameOver(pairing, None):
-            return f"game {pairing.game}: void, for a fault of the server (see its log)"
-        case GameOver(pairing, report):
+        case RoundBegins(number, games):
+            return f"round {number}: {games} game{'s' * (games != 1)}"
+        case GameStarts():
+            return None
+        case GameOver(pairing, result, None):
+            return f"game {pairing.game}: {_unplayed(result)}"
+        case GameOver(pairing, result, report):
             assert report is not None
-            return f"game {pairing.game}: {_ranking(report.ranking)} in {report.plies} plies"
+            return f"game {pairing.game}: {_ranking(result.ranking)} in {report.plies} plies"
+        case Paused(is_paused):
+            return "paused: no game is started" if is_paused else "games are started again"
         case PlayerOut(name, fault):
             return f"{name} is out: {fault.verdict} in {fault.phase}: {fault.detail}"
 
@@ -48,3 +54,11 @@ def standings(result: TournamentResult) -> Iterator[str]:
 
 def _ranking(ranking: tuple[tuple[str, ...], ...]) -> str:
     return " > ".join(" = ".join(group) for group in ranking) or "all ejected"
+
+
+def _unplayed(result: Result) -> str:
+    if result.kind == "void":
+        return "void, for a fault of the server (see its log)"
+    if not result.winners:
+        return "nobody was there to play it"
+    return f"{', '.join(result.winners)} wins, as nobody else was there to play"

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, NamedTuple, Protocol
 
-from croupier_common.messages import ServerCall, ServerNotification
+from croupier_common.messages import JoinParams, ServerCall, ServerNotification
 from croupier_common.verdict import Fault, Verdict
+from croupier_server.settings import Clocks
 from croupier_server.turn_call import TurnCall
 
-__all__ = ["Answer", "Call", "NoAnswer", "Seat"]
+__all__ = [
+    "Admission",
+    "Admit",
+    "Answer",
+    "AwaySeat",
+    "Call",
+    "Kind",
+    "Leave",
+    "NoAnswer",
+    "Seat",
+    "out_of_it",
+]
+
+Kind = Literal["remote", "program", "course", "house"]
+"""By what a player came: a WebSocket, a program of ours, the course's protocol, or in the house."""
 
 Call = ServerCall | TurnCall
 """What a seat can be asked; each has an ``id``, a ``METHOD``, ``params`` and its ``text()``."""
@@ -44,8 +60,31 @@ class NoAnswer:
     rtt_ms: int | None = None
 
 
+class Admission(NamedTuple):
+    """What a player is admitted as: its name and age as they count, and the clocks it plays by.
+
+    Without clocks, they are those of the server's settings.
+    """
+
+    name: str
+    age: int | None
+    clocks: Clocks | None = None
+
+
+def out_of_it(fault: Fault) -> NoAnswer:
+    """What a player that is out of the tournament answers in the games that it still sits in."""
+    if fault.verdict.is_fault:
+        return NoAnswer(Verdict.DISQUALIFIED, f"out of the tournament: {fault.detail}")
+    return NoAnswer(fault.verdict, fault.detail)
+
+
 class Seat(Protocol):
     """One player. Its transport owns the clock: only durations come back."""
+
+    @property
+    def kind(self) -> Kind:
+        """By what the player came."""
+        ...
 
     @property
     def name(self) -> str:
@@ -83,6 +122,49 @@ class Seat(Protocol):
         """Send it a notification; never waits for it, never raises if it is gone."""
         ...
 
-    def dismiss(self, fault: Fault | None) -> None:
-        """Let it go: the tournament is over for it, with or without a fault."""
+    def pardon(self) -> bool:
+        """Forget a fault that cost it a game only; False if it can't play any more."""
         ...
+
+    def dismiss(self, fault: Fault | None) -> None:
+        """Let it go: the tournament is over for it, with or without a fault.
+
+        With one, what it is still asked is answered at once: see :func:`out_of_it`.
+        """
+        ...
+
+
+class AwaySeat:
+    """The seat of a player that is not there, and did not come back after a restart."""
+
+    def __init__(self, name: str, kind: Kind) -> None:
+        self.name = name
+        self.kind: Kind = kind
+        self.age: int | None = None
+        self.wants_events = False
+        self.wants_legal_actions = False
+        self.max_games = 1
+
+    async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:  # noqa: ARG002
+        """See :class:`Seat`."""
+        return NoAnswer(Verdict.ABSENT, Verdict.ABSENT.when)
+
+    async def tell(self, message: ServerNotification) -> None:
+        """See :class:`Seat`."""
+
+    def pardon(self) -> bool:
+        """See :class:`Seat`."""
+        return True
+
+    def dismiss(self, fault: Fault | None) -> None:
+        """See :class:`Seat`."""
+
+
+Admit = Callable[[JoinParams, Seat], Admission]
+"""Takes a seat with what its player says of itself.
+
+It raises :class:`~croupier_server.errors.Refused` if that player may not join.
+"""
+
+Leave = Callable[[Seat], bool]
+"""Told when a player that was admitted is away; True if nobody waits for it to come back."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from croupier_server.options import configure_logs, game_options
+from croupier_server.errors import UserError
+from croupier_server.options import configure_logs, data_options, game_options
+
+if TYPE_CHECKING:
+    from croupier_server.settings import Settings
 
 __all__ = ["serve"]
 
@@ -44,7 +50,14 @@ __all__ = ["serve"]
     metavar="FILE",
     help="Only those in this roster may play; `croupier token` writes one.",
 )
+@click.option("--name", metavar="NAME", help="The tournament's name [tournament].")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with what is unfinished in the data directory, with the settings it has there.",
+)
 @click.option("--move-time", type=float, metavar="SECONDS", help="For a move or placement [10].")
+@data_options
 @game_options
 def serve(
     config: Path | None,
@@ -56,7 +69,11 @@ def serve(
     max_players: int | None,
     wait: float | None,
     roster: Path | None,
+    name: str | None,
+    resume: bool,
     move_time: float | None,
+    data: str | None,
+    database: str | None,
     rules: str | None,
     board: str | None,
     seed: int | None,
@@ -67,11 +84,12 @@ def serve(
     """Run a tournament for players that connect over WebSocket.
 
     Players join until there are --max-players, or until --wait is over and there are at least
-    --min-players; then a knock-out tournament is played. Exit code: 0 at its end, 1 if too few
-    signed up, 2 for a wrong setting.
+    --min-players; then the tournament is played, a knock-out if --config says nothing else. It is
+    kept in the data directory: after a crash, the same command goes on where it was, as --resume
+    does. Exit code: 0 at its end, 1 if too few signed up or it can't be written down any more, 2
+    for a wrong setting.
     """
-    from croupier_server.app import App, Stopped, run
-    from croupier_server.report import describe, standings
+    from croupier_server.serving import serve_all
     from croupier_server.settings import load_settings
 
     configure_logs(verbose)
@@ -89,33 +107,33 @@ def serve(
             },
             "clocks": {"place_ms": move_ms, "move_ms": move_ms},
             "game": {"rules": rules, "board": board},
-            "tournament": {"seed": seed, "games_at_once": games_at_once},
+            "tournament": {"name": name, "seed": seed, "games_at_once": games_at_once},
+            "storage": {"data": data, "url": database},
             "records": {"folder": records},
         },
     )
+    played = _unfinished(settings, name) if resume else [settings]
+    return serve_all(played, is_new=config is None and not resume)
 
-    def listening(at: int) -> None:
-        shown = settings.server.host if ":" not in settings.server.host else "[::]"
-        scheme = "ws" if settings.server.tls_certificate is None else "wss"
-        click.echo(f"listening on {scheme}://{shown}:{at}")
 
-    def course_listening(at: int) -> None:
-        click.echo(f"clients of the course's protocol: {settings.server.host} port {at}")
+def _unfinished(settings: Settings, name: str | None) -> Sequence[Settings]:
+    """The settings of the tournaments that go on: the one of that name, or all that are there."""
+    from croupier_server.config import settled_by
+    from croupier_server.storage.catalogue import tournaments
+    from croupier_server.storage.once import look_once
 
-    app = App(
-        settings,
-        listening=listening,
-        course_listening=course_listening,
-        progress=lambda progress: click.echo(describe(progress)),
-    )
-    try:
-        result = run(app.run())
-    except Stopped as stopped:
-        click.echo(f"stopped by {stopped}; unfinished games are marked as interrupted", err=True)
-        return 128 + stopped.signum
-    click.echo("\n".join(standings(result)))
-    click.echo(f"seed {result.seed}" + (f", records in {app.folder}" if app.folder else ""))
-    return 0
+    where = settings.storage.where
+    if where is None:
+        raise UserError("--resume needs a data directory; there is nothing to go on with")
+    rows = [
+        row
+        for row in look_once(where, tournaments)
+        if row.status != "finished" and name in {None, row.name}
+    ]
+    if not rows:
+        asked = "tournament" if name is None else f"tournament {name!r}"
+        raise UserError(f"{settings.storage.place}: no unfinished {asked} to go on with")
+    return [settled_by(row.config, settings) for row in rows]
 
 
 def _millis(seconds: float | None) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
@@ -25,6 +25,7 @@ from croupier_common.jsontypes import is_object, shown
 from croupier_common.messages import MAX_MESSAGE
 from croupier_common.rules import MAX_PLAYERS, MIN_PLAYERS, Rules
 from croupier_server.errors import UserError
+from croupier_server.gateway.house_entry import HouseEntry, house_from_settings
 from croupier_server.gateway.program import Program, programs_from_settings
 
 __all__ = [
@@ -32,9 +33,11 @@ __all__ = [
     "GameSettings",
     "Limits",
     "LobbySettings",
+    "PracticeSettings",
     "RecordSettings",
     "ServerSettings",
     "Settings",
+    "StorageSettings",
     "TournamentSettings",
     "load_settings",
 ]
@@ -106,6 +109,21 @@ class LobbySettings(_Section):
             "(docs/stdio.md)."
         ),
     ] = ()
+    house: Annotated[
+        tuple[HouseEntry, ...],
+        BeforeValidator(house_from_settings),
+        Field(
+            description="Players that the server plays itself, which sign up before all others: "
+            "'NAME=STRATEGY', or tables with name, plays and rating."
+        ),
+    ] = ()
+    late: Annotated[
+        bool,
+        Field(
+            description="Whether players can join after the start, where the format lets them: "
+            "all but the knock-out do."
+        ),
+    ] = False
     ages: Annotated[
         Literal["sign_up", "declared"],
         Field(description="Whether the ages that players state decide the turn order."),
@@ -227,6 +245,14 @@ class GameSettings(_Section):
     ] = BoardSpec()
 
 
+def _ejection(value: object) -> object:
+    if value in {"tournament", "game"} or (type(value) is int and 1 <= value <= 1_000_000):
+        return value
+    if isinstance(value, str) and value.isdecimal():  # from the environment
+        return _ejection(int(value))
+    raise ValueError("'tournament', 'game', or a number of ejections from 1")
+
+
 class TournamentSettings(_Section):
     """How the tournament is run."""
 
@@ -239,7 +265,42 @@ class TournamentSettings(_Section):
             description="Its name, of letters, digits, '_', '.' and '-'.",
         ),
     ] = "tournament"
-    format: Annotated[Literal["knockout"], Field(description="How it is played.")] = "knockout"
+    format: Annotated[
+        Literal["knockout", "round-robin", "swiss", "ladder"],
+        Field(description="How it is played (docs/tournaments.md)."),
+    ] = "knockout"
+    table: Annotated[
+        int,
+        Field(
+            ge=MIN_PLAYERS,
+            le=MAX_PLAYERS,
+            description="How many play a game; a knock-out has tables of 4 in any case.",
+        ),
+    ] = 2
+    rounds: Annotated[
+        int | None,
+        Field(ge=1, le=1_000, description="Rounds of a Swiss tournament; by its size if absent."),
+    ] = None
+    blocks_per_entrant: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=100_000,
+            description="In a round robin, in how many blocks (games on one board in all "
+            "seatings) each entrant plays; against everyone if absent.",
+        ),
+    ] = None
+    max_games: Annotated[
+        int, Field(ge=1, le=1_000_000, description="Refuse to begin a round robin of more games.")
+    ] = 20_000
+    ejection: Annotated[
+        Literal["tournament", "game"] | int,
+        BeforeValidator(_ejection),
+        Field(
+            description="What an ejection costs: the 'tournament', the 'game', or, as a number, "
+            "the tournament once there were so many."
+        ),
+    ] = "tournament"
     games_at_once: Annotated[
         int, Field(ge=1, le=1_000, description="How many games are played at a time.")
     ] = 8
@@ -249,12 +310,77 @@ class TournamentSettings(_Section):
     ] = None
 
 
+def _strategies(value: object) -> object:
+    return tuple(entry.plays for entry in cast("Sequence[HouseEntry]", house_from_settings(value)))
+
+
 class RecordSettings(_Section):
-    """Where the games are written down."""
+    """Where records of the games are put at the end, as files."""
 
     folder: Annotated[
-        Path | None, Field(description="A record for each game goes here; none if absent.")
+        Path | None,
+        Field(description="A record for each game goes here at the end; none if absent."),
     ] = None
+
+
+def _place(value: object) -> object:
+    return None if value == "" else value
+
+
+class StorageSettings(_Section):
+    """Where tournaments are kept while they are played, so that they survive a crash."""
+
+    data: Annotated[
+        Path | None,
+        BeforeValidator(_place),
+        Field(
+            description="The data directory, with an SQLite database; '' to keep everything in "
+            "memory, where a crash loses it."
+        ),
+    ] = Path("croupier-data")
+    url: Annotated[
+        str | None,
+        Field(
+            pattern="^postgres(ql)?://",
+            description="A PostgreSQL database instead: 'postgresql://user:password@host/name'.",
+        ),
+    ] = None
+    resume_wait_ms: Annotated[
+        Millis,
+        Field(
+            description="After a restart, how long to wait for players to come back, from the "
+            "first on; who is not there by then is absent."
+        ),
+    ] = 60_000
+
+    @property
+    def where(self) -> Path | str | None:
+        """The data directory, or the database's URL; None for memory."""
+        return self.url or self.data
+
+    @property
+    def place(self) -> str:
+        """Where that is, in words that have no password."""
+        if self.url is not None:
+            return "the database of " + self.url.rpartition("@")[2].partition("?")[0]
+        return str(self.data)
+
+
+class PracticeSettings(_Section):
+    """The practice room: `join` with room `practice`, or `practice:greedy,minimax:2`."""
+
+    enabled: Annotated[bool, Field(description="Whether there is one.")] = False
+    house: Annotated[
+        tuple[str, ...],
+        BeforeValidator(_strategies),
+        Field(min_length=1, description="The strategies that can be asked for; the first if none."),
+    ] = ("greedy", "first", "random", "minimax:1", "minimax:2")
+    stays: Annotated[
+        bool, Field(description="Whether it stays open after the tournament, until it is stopped.")
+    ] = False
+    max_visits: Annotated[
+        int, Field(ge=1, le=10_000, description="How many can practise at a time.")
+    ] = 64
 
 
 class Settings(BaseSettings):
@@ -273,11 +399,15 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     game: GameSettings = GameSettings()
     tournament: TournamentSettings = TournamentSettings()
+    storage: StorageSettings = StorageSettings()
     records: RecordSettings = RecordSettings()
+    practice: PracticeSettings = PracticeSettings()
 
     @model_validator(mode="after")
     def _board_has_room(self) -> Settings:
-        players = min(self.lobby.max_players, MAX_PLAYERS)
+        tournament = self.tournament
+        table = MAX_PLAYERS if tournament.format == "knockout" else tournament.table
+        players = min(self.lobby.max_players, table)
         try:
             self.game.board.check_room(self.game.rules, players)
         except InvalidBoard as problem:

@@ -95,7 +95,7 @@ def xserver(port: int, host: str, wait: float, verbose: bool) -> int:
     from croupier_server.course.server import play, settings
     from croupier_server.options import configure_logs
     from croupier_server.report import describe
-    from croupier_server.tournament.manager import PlayerOut, Progress
+    from croupier_server.tournament.progress import PlayerOut, Progress
 
     configure_logs(verbose)
 

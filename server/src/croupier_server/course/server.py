@@ -9,8 +9,9 @@ from croupier_server.gateway.course_seat import CourseTimes
 from croupier_server.gateway.course_tcp import CourseGateway
 from croupier_server.lobby import Lobby
 from croupier_server.settings import Settings, load_settings
-from croupier_server.storage.records import NoRecords
-from croupier_server.tournament.manager import Manager, Progress, TournamentResult
+from croupier_server.tournament.ledger import NoLedger
+from croupier_server.tournament.manager import Manager
+from croupier_server.tournament.progress import Progress, TournamentResult
 
 __all__ = ["play", "settings"]
 
@@ -55,6 +56,6 @@ async def play(
     await gateway.start()
     try:
         seats = await lobby.gather(wait_for_first=False)
-        return await Manager(given, seats, 0, NoRecords(), progress).run()
+        return await Manager(given, seats, 0, NoLedger(), progress).run()
     finally:
         await gateway.stop()

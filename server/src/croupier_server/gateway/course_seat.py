@@ -31,7 +31,7 @@ from croupier_common.verdict import Fault, Verdict
 from croupier_server.clock import StallMeter, TurnClock
 from croupier_server.course.framing import Broken, Splitter, Value
 from croupier_server.course.protocol import VOID, actions_since, course_state, encode, is_name
-from croupier_server.seats import Answer, Call, NoAnswer
+from croupier_server.seats import Answer, Call, Kind, NoAnswer, out_of_it
 from croupier_server.settings import Clocks, Settings
 
 __all__ = ["CourseSeat", "CourseTimes", "Owner"]
@@ -104,6 +104,8 @@ class CourseSeat(asyncio.Protocol):
         closed: set when the connection is gone.
     """
 
+    kind: Kind = "course"
+
     def __init__(
         self, owner: Owner, settings: Settings, times: CourseTimes, meter: StallMeter
     ) -> None:
@@ -152,8 +154,14 @@ class CourseSeat(asyncio.Protocol):
     async def tell(self, message: ServerNotification) -> None:
         """See :meth:`croupier_server.seats.Seat.tell`; the course's protocol tells nothing."""
 
-    def dismiss(self, fault: Fault | None) -> None:  # noqa: ARG002 - there is no way to say why
-        """See :meth:`croupier_server.seats.Seat.dismiss`."""
+    def pardon(self) -> bool:
+        """See :meth:`croupier_server.seats.Seat.pardon`; after a fault nothing is read any more."""
+        return self._kept is None
+
+    def dismiss(self, fault: Fault | None) -> None:
+        """See :meth:`croupier_server.seats.Seat.dismiss`; there is no way to say why."""
+        if fault is not None:
+            self._fault(out_of_it(fault))
         self.close()
 
     # -- the course's calls

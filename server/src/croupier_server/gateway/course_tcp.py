@@ -14,7 +14,7 @@ from croupier_common.rules import FISH
 from croupier_server.errors import Refused, UserError
 from croupier_server.gateway.course_seat import CourseSeat, CourseTimes
 from croupier_server.heartbeat import Heartbeat
-from croupier_server.seats import Seat
+from croupier_server.seats import Admission, Admit, Seat
 from croupier_server.settings import Settings
 
 __all__ = ["CourseGateway"]
@@ -23,9 +23,6 @@ log = structlog.get_logger(__name__)
 
 _NAMES_READ_S: Final = 0.1
 """How long a name may take to be read that was sent at once, whatever else the loop has to do."""
-
-Admit = Callable[[JoinParams, Seat], tuple[str, int | None]]
-Leave = Callable[[Seat], object]
 
 
 class CourseGateway:
@@ -45,7 +42,7 @@ class CourseGateway:
         settings: Settings,
         port: int,
         admit: Admit,
-        leave: Leave,
+        leave: Callable[[Seat], object],
         times: CourseTimes = CourseTimes(),  # noqa: B008 - frozen
     ) -> None:
         self._settings = settings
@@ -114,9 +111,11 @@ class CourseGateway:
     def named(self, seat: CourseSeat, name: str) -> None:
         """See :class:`~croupier_server.gateway.course_seat.Owner`."""
         try:
-            seat.name, seat.age = self._admitted(seat, name)
+            admission = self._admitted(seat, name)
         except Refused as refused:
             log.info("join refused", name=name, reason=str(refused))
+            return
+        seat.name, seat.age = admission.name, admission.age
 
     def lost(self, seat: CourseSeat) -> None:
         """See :class:`~croupier_server.gateway.course_seat.Owner`."""
@@ -137,7 +136,7 @@ class CourseGateway:
             log.info("client dropped: too many without a name", address=seat.address)
             seat.close()
 
-    def _admitted(self, seat: CourseSeat, name: str) -> tuple[str, int | None]:
+    def _admitted(self, seat: CourseSeat, name: str) -> Admission:
         taken = {other.name.casefold() for other in self._seats}
         own, number = name, 1
         while True:

@@ -6,6 +6,7 @@ import asyncio
 import math
 import secrets
 from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import structlog
@@ -23,8 +24,8 @@ from croupier_common.messages import (
 from croupier_common.session import Answered, CloseCode, Dropped, JoinAsked, Misbehaved, Session
 from croupier_common.verdict import Fault, Verdict
 from croupier_server.clock import StallMeter, TurnClock
-from croupier_server.seats import Answer, Call, NoAnswer
-from croupier_server.settings import Settings
+from croupier_server.seats import Admission, Answer, Call, Kind, NoAnswer, out_of_it
+from croupier_server.settings import Clocks, Settings
 
 __all__ = ["Connection", "WebSocketSeat"]
 
@@ -107,7 +108,10 @@ class WebSocketSeat:
 
     Attributes:
         token: takes the session up again on another connection.
+        on_return: called whenever its player is here.
     """
+
+    kind: Kind = "remote"
 
     def __init__(self, settings: Settings, meter: StallMeter) -> None:
         self.token = secrets.token_urlsafe(16)
@@ -116,6 +120,7 @@ class WebSocketSeat:
         self.wants_events = False
         self.wants_legal_actions = False
         self.max_games = 1
+        self.on_return: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
         self._meter = meter
         self._clocks = settings.clocks
@@ -163,10 +168,20 @@ class WebSocketSeat:
         else:
             await self._send(self._connection, text)
 
+    def pardon(self) -> bool:
+        """See :meth:`croupier_server.seats.Seat.pardon`."""
+        if self._surplus > self._limits.max_surplus:
+            return False  # nothing more is read from it
+        self._kept = None
+        return True
+
     def dismiss(self, fault: Fault | None) -> None:
         """See :meth:`croupier_server.seats.Seat.dismiss`."""
         self._is_dismissed = True
         self._dismissed = fault
+        if fault is not None:
+            self._kept = None
+            self._fault(out_of_it(fault))
         if self._connection is not None:
             self._close_dismissed(self._connection)
 
@@ -182,9 +197,15 @@ class WebSocketSeat:
         """Its connection now, if it is here."""
         return self._connection
 
-    def joined(self, params: JoinParams, name: str, age: int | None) -> None:
+    @property
+    def clocks(self) -> Clocks:
+        """What it plays by."""
+        return self._clocks
+
+    def joined(self, params: JoinParams, admission: Admission) -> None:
         """Take over what the player says of itself, and what of it counts."""
-        self.name, self.age = name, age
+        self.name, self.age = admission.name, admission.age
+        self._clocks = admission.clocks or self._clocks
         self.wants_events = params.events
         self.wants_legal_actions = params.legal_actions
         self.max_games = params.max_games
@@ -207,6 +228,7 @@ class WebSocketSeat:
                 await self._deliver(request, connection)
         if self._is_dismissed:
             self._close_dismissed(connection)
+        self.on_return()
 
     def received(self, connection: Connection, raw: str | bytes) -> None:
         """Take what arrived after the join; what comes on an older connection is too late."""
@@ -232,6 +254,14 @@ class WebSocketSeat:
         self._away = why.detail
         if why.verdict is not Verdict.DISCONNECTED:
             self._fault(why)
+
+    def remember(self, game: str, told: Sequence[tuple[int, str]]) -> None:
+        """Take over what was told of a game that was begun before the server's restart.
+
+        Args:
+            told: the texts of `events`, each with the number of the last event that it tells.
+        """
+        self._told[game] = list(told)
 
     # -- asking
 

@@ -15,21 +15,17 @@ from pathlib import Path
 
 import structlog
 
-from croupier_common.messages import JoinParams
 from croupier_common.programs import PATIENCE, Patience
 from croupier_server.errors import ProgramFailed, Refused, UserError
 from croupier_server.gateway.program import Program
 from croupier_server.gateway.stdio_seat import StdioSeat
 from croupier_server.heartbeat import Heartbeat
-from croupier_server.seats import Seat
+from croupier_server.seats import Admit, Seat
 from croupier_server.settings import Settings
 
 __all__ = ["Program", "StdioGateway", "StdioSeat"]
 
 log = structlog.get_logger(__name__)
-
-Admit = Callable[[JoinParams, Seat], tuple[str, int | None]]
-Leave = Callable[[Seat], object]
 
 
 class StdioGateway:
@@ -47,7 +43,7 @@ class StdioGateway:
         self,
         settings: Settings,
         admit: Admit,
-        leave: Leave,
+        leave: Callable[[Seat], object],
         *,
         logs: Path | None = None,
         patience: Patience = PATIENCE,
@@ -112,10 +108,11 @@ class StdioGateway:
         program = seat.program
         params = seat.joins.model_copy(update={"age": seat.age, "token": program.token})
         try:
-            seat.name, age = self._admit(params, seat)
+            admission = self._admit(params, seat)
         except Refused as refused:
             raise UserError(f"player {seat.name!r} can't join: {refused}") from None
-        seat.age = age if program.age is None else program.age
+        seat.name = admission.name
+        seat.age = admission.age if program.age is None else program.age
         seat.when_gone(lambda: self._leave(seat))
 
     def _with_logs(self, programs: Sequence[Program]) -> Sequence[Program]:

@@ -22,7 +22,7 @@ from croupier_server.errors import ProgramFailed, Refused, UserError
 from croupier_server.gateway.child import Child, environment
 from croupier_server.gateway.program import Program
 from croupier_server.names import checked_name
-from croupier_server.seats import Answer, Call, NoAnswer
+from croupier_server.seats import Answer, Call, Kind, NoAnswer, out_of_it
 from croupier_server.settings import Settings
 
 __all__ = ["StdioSeat"]
@@ -64,6 +64,8 @@ class StdioSeat:
         program: what is run.
         joins: what it said of itself, as the params of a join.
     """
+
+    kind: Kind = "program"
 
     def __init__(
         self, program: Program, settings: Settings, meter: StallMeter, patience: Patience
@@ -128,8 +130,14 @@ class StdioSeat:
         """See :meth:`croupier_server.seats.Seat.tell`."""
         self._write(message.text())
 
-    def dismiss(self, fault: Fault | None) -> None:  # noqa: ARG002 - it was told before
+    def pardon(self) -> bool:
+        """See :meth:`croupier_server.seats.Seat.pardon`; after a fault nothing is read any more."""
+        return self._kept is None
+
+    def dismiss(self, fault: Fault | None) -> None:
         """See :meth:`croupier_server.seats.Seat.dismiss`; :meth:`end` waits for it."""
+        if fault is not None:
+            self._fault(out_of_it(fault))
         if self._closing is None and self._child is not None:
             ending = self._child.end(self._patience)
             self._closing = self._loop.create_task(ending, name=f"end {self.name}")

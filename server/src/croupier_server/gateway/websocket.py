@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Final
 
@@ -34,18 +35,20 @@ from croupier_server import __version__
 from croupier_server.errors import Refused, UserError
 from croupier_server.gateway.player import Connection, WebSocketSeat
 from croupier_server.heartbeat import Heartbeat
-from croupier_server.seats import Seat
+from croupier_server.seats import Admission, Admit, Leave
 from croupier_server.settings import ServerSettings, Settings
 
-__all__ = ["WebSocketGateway"]
+__all__ = ["WebSocketGateway", "session_key"]
 
 log = structlog.get_logger(__name__)
 
 _PING_S: Final = 5.0
 """How often the round trip to an idle player is measured."""
 
-Admit = Callable[[JoinParams, Seat], tuple[str, int | None]]
-Leave = Callable[[Seat], bool]
+
+def session_key(token: str) -> str:
+    """What is kept of a session's token: a hash, with which nobody can come back."""
+    return sha256(token.encode()).hexdigest()
 
 
 class _Socket(ServerConnection):
@@ -144,6 +147,21 @@ class WebSocketGateway:
             self._server.close(code=CloseCode.STOPPING, reason="the server stops")
             await self._server.wait_closed()
 
+    def restore(
+        self, key: str, params: JoinParams, admission: Admission, returned: Callable[[], None]
+    ) -> WebSocketSeat:
+        """The seat of a player that had joined before a restart of the server, and may come back.
+
+        Args:
+            key: what was kept of its session's token: see :func:`session_key`.
+            returned: called when it is back.
+        """
+        seat = WebSocketSeat(self._settings, self._heartbeat.meter)
+        seat.joined(params, admission)
+        seat.on_return = returned
+        self._sessions[key] = seat
+        return seat
+
     # -- who may connect
 
     def _process_request(self, connection: ServerConnection, request: Request) -> Response | None:
@@ -215,17 +233,18 @@ class WebSocketGateway:
         """The seat of a session that is taken up again, or a new one."""
         params = asked.params
         if params.session is not None:
-            seat = self._sessions.get(params.session)
+            seat = self._sessions.get(session_key(params.session))
             if seat is None:
                 raise Rejected("no such session; join without one", ErrorCode.SESSION, asked.id)
+            seat.token = params.session
             log.info("player is back", player=seat.name)
             return seat
         seat = WebSocketSeat(self._settings, self._heartbeat.meter)
         try:
-            seat.joined(params, *self._admit(params, seat))
+            seat.joined(params, self._admit(params, seat))
         except Refused as refused:
             raise Rejected(str(refused), refused.code, asked.id, refused.data) from None
-        self._sessions[seat.token] = seat
+        self._sessions[session_key(seat.token)] = seat
         return seat
 
     def _welcome(self, seat: WebSocketSeat) -> JoinResult:
@@ -235,7 +254,7 @@ class WebSocketGateway:
             session=seat.token,
             name=seat.name,
             max_message=self._settings.limits.max_message,
-            budgets_ms=self._settings.clocks.budgets_ms(),
+            budgets_ms=seat.clocks.budgets_ms(),
         )
 
     @staticmethod
@@ -263,7 +282,7 @@ class WebSocketGateway:
             seat.lost(connection, closed)
         finally:
             if seat.connection is None and self._leave(seat):
-                self._sessions.pop(seat.token, None)
+                self._sessions.pop(session_key(seat.token), None)
             await connection.closed()
 
     async def _measure_round_trips(self) -> None:

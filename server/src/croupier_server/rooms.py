@@ -1,0 +1,63 @@
+"""All rooms of a server: tournaments by their names, and the practice room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from croupier_common.jsontypes import shown
+from croupier_common.messages import ErrorCode, JoinParams
+from croupier_server.errors import Refused
+from croupier_server.seats import Admission, Seat
+
+__all__ = ["AnyRoom", "Rooms"]
+
+
+class AnyRoom(Protocol):
+    """Where players can be admitted."""
+
+    def admit(self, params: JoinParams, seat: Seat) -> Admission:
+        """See :data:`~croupier_server.seats.Admit`."""
+        ...
+
+    def leave(self, seat: Seat) -> bool:
+        """See :data:`~croupier_server.seats.Leave`."""
+        ...
+
+
+class Rooms:
+    """Brings players to the room that they ask for, and to the first one if they ask for none.
+
+    What follows a colon in the room that is asked for is the room's own business.
+    """
+
+    def __init__(self, rooms: Mapping[str, AnyRoom]) -> None:
+        self._rooms = rooms
+        self._where: dict[Seat, AnyRoom] = {}
+
+    def admit(self, params: JoinParams, seat: Seat) -> Admission:
+        """See :data:`~croupier_server.seats.Admit`."""
+        room = self._room(params.room)
+        admission = room.admit(params, seat)
+        self._where[seat] = room
+        return admission
+
+    def leave(self, seat: Seat) -> bool:
+        """See :data:`~croupier_server.seats.Leave`."""
+        room = self._where.get(seat)
+        has_left = room is not None and room.leave(seat)
+        if has_left:
+            del self._where[seat]
+        return has_left
+
+    def _room(self, asked: str | None) -> AnyRoom:
+        if asked is None:
+            return next(iter(self._rooms.values()))
+        room = self._rooms.get(asked.partition(":")[0])
+        if room is None:
+            raise Refused(
+                f"no room {shown(asked, 80)}; there are {', '.join(self._rooms)}; "
+                "leave room out to join the first",
+                ErrorCode.INVALID_PARAMS,
+            )
+        return room

@@ -1,0 +1,75 @@
+"""What the commands that serve tournaments do: run a server, and tell how it goes and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import click
+
+from croupier_server.app import App, Stopped, run
+from croupier_server.errors import StoppedByOrder
+from croupier_server.report import describe, standings
+from croupier_server.settings import Settings
+from croupier_server.tournament.progress import Progress
+
+__all__ = ["serve_all"]
+
+
+def serve_all(
+    played: Sequence[Settings],
+    *,
+    is_new: bool = False,
+    tell: Callable[[Progress], None] | None = None,
+) -> int:
+    """Serve tournaments until all of them are over; gives the exit code.
+
+    Args:
+        is_new: see :class:`~croupier_server.app.App`.
+        tell: told what happens; lines on standard output if None.
+
+    Raises:
+        CroupierError: see :meth:`~croupier_server.app.App.run`.
+    """
+    first = played[0]
+    app = App(
+        *played,
+        listening=lambda port: click.echo(f"listening on {_address(first, port)}"),
+        course_listening=lambda port: click.echo(
+            f"clients of the course's protocol: {first.server.host} port {port}"
+        ),
+        progress=tell or _tell,
+        is_new=is_new,
+    )
+    try:
+        run(app.run())
+    except Stopped as stopped:
+        click.echo(f"stopped by {stopped}; {_how_on(first)}", err=True)
+        return 128 + stopped.signum
+    except StoppedByOrder as stopped:
+        click.echo(f"{stopped}; {_how_on(first)}", err=True)
+        return 0
+    for result in app.results.values():
+        if len(app.results) > 1:
+            click.echo(f"\n{result.name}")
+        click.echo("\n".join(standings(result)))
+        click.echo(f"seed {result.seed}" + (f", records in {app.folder}" if app.folder else ""))
+    return 0
+
+
+def _tell(progress: Progress) -> None:
+    line = describe(progress)
+    if line is not None:
+        click.echo(line)
+
+
+def _address(settings: Settings, port: int) -> str:
+    host = settings.server.host if ":" not in settings.server.host else "[::]"
+    scheme = "ws" if settings.server.tls_certificate is None else "wss"
+    return f"{scheme}://{host}:{port}"
+
+
+def _how_on(settings: Settings) -> str:
+    """What becomes of what is unfinished."""
+    if settings.storage.where is None:
+        return "unfinished games are lost: nothing was kept"
+    return f"the same command goes on from here, with what {settings.storage.place} has"

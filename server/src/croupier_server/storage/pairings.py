@@ -1,0 +1,70 @@
+"""What was paired, as the database has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+
+from croupier_server.storage.rows import as_rows, select_rows
+from croupier_server.storage.schema import pairings as table
+from croupier_server.tournament.model import Pairing
+
+__all__ = ["PairingRow", "find_pairing", "issue", "pairings"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairingRow:
+    """A pairing; ``number`` is its place in the order in which they were issued, from 1."""
+
+    id: int
+    tournament_id: int
+    number: int
+    game: str
+    round: int
+    block: str
+    players: tuple[str, ...]
+
+    @property
+    def pairing(self) -> Pairing:
+        """As a format has it."""
+        return Pairing(self.game, self.players, self.round, self.block)
+
+
+def issue(
+    connection: Connection, tournament: int, issued: Sequence[Pairing]
+) -> Sequence[PairingRow]:
+    """Keep pairings that a format gave, behind all before them; gives their rows."""
+    last: int = connection.scalar(select(func.max(table.c.number)).where(_of(tournament))) or 0
+    rows = [
+        {
+            "tournament_id": tournament,
+            "number": number,
+            "game": pairing.game,
+            "round": pairing.round,
+            "block": pairing.block,
+            "players": pairing.players,
+        }
+        for number, pairing in enumerate(issued, last + 1)
+    ]
+    if rows:
+        connection.execute(insert(table), rows)
+    return pairings(connection, tournament, after=last)
+
+
+def pairings(connection: Connection, tournament: int, *, after: int = 0) -> Sequence[PairingRow]:
+    """All pairings with a higher number than `after`, in the order in which they were issued."""
+    query = select_rows(table, PairingRow).where(_of(tournament), table.c.number > after)
+    return as_rows(connection, query.order_by(table.c.number), PairingRow)
+
+
+def find_pairing(connection: Connection, tournament: int, game: str) -> PairingRow | None:
+    """The pairing with that id of a game."""
+    query = select_rows(table, PairingRow).where(_of(tournament), table.c.game == game)
+    return next(iter(as_rows(connection, query, PairingRow)), None)
+
+
+def _of(tournament: int) -> Any:
+    return table.c.tournament_id == tournament

@@ -1,0 +1,191 @@
+"""Where a tournament is written down, as its manager sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from croupier_common.board_spec import BoardSpec
+from croupier_common.game import NumberedEvent
+from croupier_common.record import Record
+from croupier_common.verdict import Fault, Verdict
+from croupier_server.croupier import EventSink, GameReport, Table
+from croupier_server.seats import Seat
+from croupier_server.tournament.model import Pairing, Result
+
+__all__ = ["Begun", "Book", "Ledger", "NoLedger", "Order", "Status", "result_of"]
+
+Status = Literal["gathering", "running", "paused", "finished", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The operator's word: what is to be done, about whom or what."""
+
+    id: int
+    verb: str
+    argument: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """How far a tournament was played before the server's restart.
+
+    Attributes:
+        order: all entrants' names, in the tournament's order.
+        issued: all pairings.
+        results: what has a result, by game.
+        attempts: how often each game was begun.
+        running: the records of games that were going on.
+        out: why the operator, or a failure between games, put somebody out.
+        is_paused: whether the operator has paused it.
+    """
+
+    order: tuple[str, ...]
+    issued: tuple[Pairing, ...]
+    results: Mapping[str, Result]
+    attempts: Mapping[str, int]
+    running: Mapping[str, Record]
+    out: Mapping[str, Fault]
+    is_paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A game that is about to be played.
+
+    Attributes:
+        attempt: 1, or more where it is played again.
+        unseated: why others that were paired are not at the table.
+        begun: its record where it goes on after a restart.
+    """
+
+    pairing: Pairing
+    attempt: int
+    table: Table
+    seed: int
+    spec: BoardSpec
+    unseated: Mapping[str, Verdict]
+    begun: Record | None = None
+
+
+class Ledger(Protocol):
+    """Writes a tournament down; what is written is safe when a method returns."""
+
+    async def start(self, seats: Sequence[Seat]) -> None:
+        """The tournament begins, with these players, in its order."""
+        ...
+
+    async def enter(self, seat: Seat) -> None:
+        """One more player takes part."""
+        ...
+
+    async def issue(self, pairings: Sequence[Pairing]) -> None:
+        """These games are to be played."""
+        ...
+
+    async def open(self, book: Book) -> EventSink:
+        """A game begins, or goes on; its events go where this says, and its end with the result."""
+        ...
+
+    async def interrupt(self, game: str) -> None:
+        """The game that is going on under this pairing's id does not count."""
+        ...
+
+    async def settle(self, result: Result) -> None:
+        """A result without a game; it takes the place of one that there was."""
+        ...
+
+    async def reopen(self, game: str) -> None:
+        """The game's result counts no more, since it is to be played again."""
+        ...
+
+    async def out(self, name: str, fault: Fault) -> None:
+        """A player takes part no more."""
+        ...
+
+    async def status(self, status: Status) -> None:
+        """How it stands."""
+        ...
+
+    async def finish(self, result: Mapping[str, Any]) -> None:
+        """The tournament is over."""
+        ...
+
+    async def orders(self) -> Sequence[Order]:
+        """What the operator has ordered and was not answered, in order."""
+        ...
+
+    async def answer(self, order: Order, outcome: str) -> None:
+        """What came of an order."""
+        ...
+
+
+class NoLedger:
+    """Keeps nothing."""
+
+    async def start(self, seats: Sequence[Seat]) -> None:
+        """See :class:`Ledger`."""
+
+    async def enter(self, seat: Seat) -> None:
+        """See :class:`Ledger`."""
+
+    async def issue(self, pairings: Sequence[Pairing]) -> None:
+        """See :class:`Ledger`."""
+
+    async def open(self, book: Book) -> EventSink:  # noqa: ARG002 - the protocol's
+        """See :class:`Ledger`."""
+        return self
+
+    async def write(
+        self,
+        events: Sequence[tuple[NumberedEvent, Mapping[str, Any]]],
+        report: GameReport | None = None,
+    ) -> None:
+        """See :class:`~croupier_server.croupier.EventSink`."""
+
+    async def interrupt(self, game: str) -> None:
+        """See :class:`Ledger`."""
+
+    async def settle(self, result: Result) -> None:
+        """See :class:`Ledger`."""
+
+    async def reopen(self, game: str) -> None:
+        """See :class:`Ledger`."""
+
+    async def out(self, name: str, fault: Fault) -> None:
+        """See :class:`Ledger`."""
+
+    async def status(self, status: Status) -> None:
+        """See :class:`Ledger`."""
+
+    async def finish(self, result: Mapping[str, Any]) -> None:
+        """See :class:`Ledger`."""
+
+    async def orders(self) -> Sequence[Order]:
+        """See :class:`Ledger`."""
+        return ()
+
+    async def answer(self, order: Order, outcome: str) -> None:
+        """See :class:`Ledger`."""
+
+
+def result_of(pairing: Pairing, report: GameReport, unseated: Mapping[str, Verdict]) -> Result:
+    """What came of a pairing whose game was played.
+
+    Args:
+        unseated: why others that were paired were not at the table.
+    """
+    outcome, names = report.outcome, report.players
+    return Result(
+        game=pairing.game,
+        block=pairing.block,
+        round=pairing.round,
+        players=pairing.players,
+        ranking=report.ranking,
+        verdicts={**unseated, **{name: fault.verdict for name, fault in report.faults.items()}},
+        fish={names[color]: fish for color, fish in outcome.fish.items()},
+        tiles={names[color]: tiles for color, tiles in outcome.tiles.items()},
+    )

@@ -1,0 +1,103 @@
+"""What a tournament tells whoever watches, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from croupier_common.verdict import Fault
+from croupier_server.croupier import GameReport
+from croupier_server.tournament.model import Pairing, Result
+
+__all__ = [
+    "GameOver",
+    "GameStarts",
+    "Paused",
+    "PlayerOut",
+    "Progress",
+    "RoundBegins",
+    "TournamentResult",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundBegins:
+    """So many games of a round are to be played."""
+
+    number: int
+    games: int
+
+
+@dataclass(frozen=True, slots=True)
+class GameStarts:
+    """A game begins or goes on; ``name`` is the id that its players see."""
+
+    pairing: Pairing
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GameOver:
+    """A pairing has its result; the report is there where a game was played."""
+
+    pairing: Pairing
+    result: Result
+    report: GameReport | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerOut:
+    """A player is out of the tournament."""
+
+    name: str
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """No game is started for now, or games are started again."""
+
+    is_paused: bool
+
+
+Progress = RoundBegins | GameStarts | GameOver | PlayerOut | Paused
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentResult:
+    """How a tournament ended.
+
+    Attributes:
+        winners: who won; nobody when all failed.
+        standings: all players' places from 1, the ejected behind all; equals share the better
+            place.
+        faults: why each player that is out is.
+        games: each pairing's result, in the order in which they were paired.
+    """
+
+    name: str
+    seed: int
+    winners: tuple[str, ...]
+    standings: tuple[tuple[int, str], ...]
+    faults: Mapping[str, Fault]
+    games: tuple[tuple[Pairing, Result], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return {
+            "tournament": self.name,
+            "seed": self.seed,
+            "winners": list(self.winners),
+            "standings": [{"place": place, "name": name} for place, name in self.standings],
+            "faults": {name: fault.to_json() for name, fault in sorted(self.faults.items())},
+            "games": [
+                {
+                    "game": pairing.game,
+                    "players": list(pairing.players),
+                    "kind": result.kind,
+                    "ranking": [list(group) for group in result.ranking],
+                }
+                for pairing, result in self.games
+            ],
+        }

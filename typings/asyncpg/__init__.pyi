@@ -1,0 +1,16 @@
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+class Connection:
+    async def execute(self, query: str, *args: object) -> str: ...
+    async def fetchval(self, query: str, *args: object) -> Any: ...
+    async def close(self) -> None: ...
+    def is_closed(self) -> bool: ...
+
+def connect(
+    dsn: str,
+    *,
+    timeout: float = ...,
+    command_timeout: float | None = ...,
+    server_settings: Mapping[str, str] | None = ...,
+) -> Awaitable[Connection]: ...
