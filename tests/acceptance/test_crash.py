@@ -117,7 +117,7 @@ class Server:
         """Wait until something is written, or it ends."""
         async with await Database.look(self.where) as database:
             before = await database.read(_written)
-            while not self.has_ended():  # noqa: ASYNC110 - another process writes
+            while not self.has_ended():
                 if await database.read(_written) != before:
                     break
                 await asyncio.sleep(0.05)

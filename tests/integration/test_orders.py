@@ -261,3 +261,12 @@ async def test_ladder_goes_on_until_it_is_stopped_and_keeps_ratings(where: Path 
     assert set(by_name) == {"a", "b", "c", "anchor", "low"}
     assert (by_name["anchor"].rating, by_name["anchor"].low) == (1600, 1600)
     assert all(row.low < row.rating < row.high for row in ratings if row.name != "anchor")
+
+
+async def test_tournament_is_stopped_while_it_waits_for_players(where: Path | str) -> None:
+    port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(App(settings(where), listening=port.set_result).run())
+    waiting = Event(where, task, await port)
+    assert await waiting.order("stop") == "done"
+    with pytest.raises(StoppedByOrder):
+        await task

@@ -11,14 +11,18 @@ from typing import Any
 import pytest
 
 from croupier_common.record import Record, read_record
+from croupier_common.strategies import make
 from croupier_server.app import App
 from croupier_server.errors import UserError
+from croupier_server.gateway.house_seat import HousePool
 from croupier_server.gateway.program import Program
 from croupier_server.roster import Roster
 from croupier_server.settings import Settings
 from croupier_server.storage import catalogue
 from croupier_server.storage.database import Database
+from croupier_server.storage.ledger import DatabaseLedger
 from croupier_server.tournament.progress import GameOver, GameStarts, Progress, TournamentResult
+from croupier_server.turn_call import TurnCall
 from support.databases import where as where  # noqa: PLC0414 - a fixture
 from support.hand import Hand, events_of
 from support.stdio import command
@@ -310,8 +314,17 @@ async def test_course_of_results_is_the_same_as_without_the_restart(where: Path 
 
 
 @pytest.mark.parametrize("format_name", ["knockout", "round-robin", "swiss"])
-async def test_tournament_goes_on_from_any_point(where: Path | str, format_name: str) -> None:
+async def test_tournament_goes_on_from_any_point(
+    where: Path | str, format_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Stopped after each game in turn: in the end as if it had never been."""
+
+    async def choose(_pool: HousePool, spec: str, seed: int, name: str, call: TurnCall) -> object:
+        strategy = make(spec, seed=seed, labels=[name, call.request.game])
+        return strategy.choose(call.request.state).to_json()
+
+    # here instead of in processes, which would take most of the time to start
+    monkeypatch.setattr(HousePool, "choose", choose)
     lobby = {
         "house": ["a=greedy", "b=random", "c=first", "d=minimax:1", "e=greedy"],
         "min_players": 5,
@@ -341,3 +354,47 @@ async def result_of(where: Path | str) -> object:
     except UserError:  # there is no database yet
         return None
     return row.result
+
+
+async def test_tournament_that_was_over_ends_without_waiting_for_anybody(
+    where: Path | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = settings(where, 3, lobby={"house": ["h=first"]})
+
+    async def hang(_self: DatabaseLedger, _result: object) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DatabaseLedger, "finish", hang)
+        async with server(given) as first:
+            hands = await sat_down(first.port, "ab")
+            await asyncio.gather(*(hand.play_on() for hand in hands))
+    assert all(hand.heard[-1]["method"] == "tournament_end" for hand in hands)
+    async with server(given) as second, asyncio.timeout(PATIENCE_S):
+        result = await second.task
+    assert not result.faults
+    assert await result_of(where) == result.to_json()
+
+
+async def test_start_that_was_not_told_to_all_is_told_again(
+    where: Path | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = settings(where)
+
+    async def hang(_self: DatabaseLedger, _pairings: object) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DatabaseLedger, "issue", hang)
+        async with server(given) as first:
+            hands = await sat_down(first.port, "ab")
+            for hand in hands:
+                await hand.answer(await hand.until("tournament_start"))
+    async with server(given) as second:
+        for hand in hands:
+            await hand.close()
+            hand.port = second.port
+            await hand.join(again=True)
+        heard = await asyncio.gather(*(hand.play_on() for hand in hands))
+        assert not (await second.task).faults
+    assert all(calls[0]["method"] == "tournament_start" for calls in heard)

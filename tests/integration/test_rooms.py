@@ -341,3 +341,24 @@ async def test_house_players_play_a_tournament_alone() -> None:
     assert runs[0].to_json() == runs[1].to_json()
     assert len(runs[0].games) == 6
     assert not runs[0].faults
+
+
+async def test_visitor_that_left_is_forgotten_once_its_game_is_over() -> None:
+    async def leaves(wire: Wire, call: Call) -> bool:
+        if call["method"] != "place":
+            return False
+        wire.connection.transport.abort()
+        return True
+
+    settings = practice()
+    settings = settings.model_copy(
+        update={"clocks": settings.clocks.model_copy(update={"place_ms": 100, "grace_ms": 50})}
+    )
+    async with app(settings) as (port, _, _), asyncio.timeout(10):
+        gone = await Script("a", leaves, {"room": "practice"}).play(port)
+        session = gone.received[0]["result"]["session"]
+        while True:
+            again = await Script("a", leaves, {"room": "practice", "session": session}).play(port)
+            if "error" in again.received[0]:
+                break
+    assert again.received[0]["error"]["code"] == -32004

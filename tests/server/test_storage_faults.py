@@ -1,16 +1,14 @@
 """What a killed server had reported durable is there; a full or read-only disk stops it loudly."""
 
-import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from functools import cache
 from pathlib import Path
 
 from croupier_server.storage import catalogue
 from croupier_server.storage.database import Database
 from support.databases import where
-from support.needs import require
+from support.mounts import in_own_mounts
 from support.storage import stored_lines
 
 __all__ = ["where"]
@@ -51,33 +49,6 @@ async def test_killed_server_has_kept_what_it_reported(where: Path | str) -> Non
         [cup] = await database.run(catalogue.tournaments)
         running = await database.run(lambda c: catalogue.running_games(c, cup.id))
         assert len(running) == 8
-
-
-@cache
-def alone() -> tuple[str, ...]:
-    """Give what a command is prefixed with so that it can mount what it likes; nothing if not."""
-    if shutil.which("unshare") is None:
-        return ()
-    for prefix in (("unshare", "--mount"), ("unshare", "--mount", "--map-root-user")):
-        mount = [*prefix, "mount", "-t", "tmpfs", "none", "/mnt"]
-        if subprocess.run(mount, capture_output=True, check=False).returncode == 0:
-            return prefix
-    return ()
-
-
-def in_own_mounts(script: str, *arguments: str) -> str:
-    """Run a shell script where it can mount what it likes, and that ends with it."""
-    require("mounts", alone(), "unshare --mount can't mount a tmpfs")
-    done = subprocess.run(
-        [*alone(), "sh", "-ec", script, "sh", *arguments],
-        cwd=TESTS,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=50,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_full_disk_stops_it_and_nothing_reported_is_lost(tmp_path: Path) -> None:

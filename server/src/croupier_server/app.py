@@ -25,6 +25,7 @@ from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.practice import PRACTICE, PracticeRoom
 from croupier_server.room import House, Room
 from croupier_server.rooms import AnyRoom, Rooms
+from croupier_server.seats import Seat
 from croupier_server.settings import Settings
 from croupier_server.storage.record_files import new_folder, write_records
 from croupier_server.tournament.progress import Progress, TournamentResult
@@ -124,7 +125,12 @@ class App:
             Room(settings, house, self._progress, is_new=self._is_new)
             for settings in self._tournaments
         ]
-        practice = PracticeRoom(self._settings, pool)
+
+        def forget(seat: Seat) -> None:
+            doors.forget(seat)
+            gateway.forget(seat)
+
+        practice = PracticeRoom(self._settings, pool, forget)
         try:
             for room in played:
                 await room.prepare()
@@ -164,7 +170,7 @@ class App:
         """Play one tournament; if it can't be played to its end, the others go on."""
         try:
             self.results[room.name] = await room.run()
-        except (NotEnoughPlayers, StoppedByOrder) as problem:
+        except (NotEnoughPlayers, StoppedByOrder, UserError) as problem:
             log.warning("tournament not played to its end", name=room.name, reason=str(problem))
             self.unplayed[room.name] = problem
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import structlog
@@ -36,13 +36,18 @@ PRACTICE: Final = "practice"
 
 
 class PracticeRoom:
-    """Takes visitors, as many at a time as the settings say."""
+    """Takes visitors, as many at a time as the settings say.
 
-    def __init__(self, settings: Settings, pool: HousePool) -> None:
+    Args:
+        forget: told of each whose visit is over.
+    """
+
+    def __init__(self, settings: Settings, pool: HousePool, forget: Callable[[Seat], None]) -> None:
         self._practice = settings.practice
         tournament = TournamentSettings(name=PRACTICE, games_at_once=1)
         self._settings = settings.model_copy(update={"tournament": tournament})
         self._pool = pool
+        self._forget = forget
         self._visits: dict[Seat, asyncio.Task[None]] = {}
 
     def admit(self, params: JoinParams, seat: Seat) -> Admission:
@@ -102,6 +107,7 @@ class PracticeRoom:
             seat.dismiss(None)
         finally:
             del self._visits[seat]
+            self._forget(seat)
 
     def _opponents(self, name: str, specs: Sequence[str], seed: int) -> list[Seat]:
         taken = {name_key(name)}

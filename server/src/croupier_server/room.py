@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import structlog
 
@@ -23,6 +23,7 @@ from croupier_server.lobby import Lobby, check_free
 from croupier_server.roster import Roster
 from croupier_server.seats import Admission, AwaySeat, Seat
 from croupier_server.settings import Settings
+from croupier_server.tournament.ledger import Begun
 from croupier_server.tournament.manager import Manager
 from croupier_server.tournament.progress import Progress, TournamentResult
 
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 __all__ = ["House", "Room"]
 
 log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+_LOOK_S: Final = 0.25
+"""How often the operator's orders are looked for while players are waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,21 +131,9 @@ class Room:
             StorageFailed: it can't be written down any more.
         """
         if self._kept is None:
-            seats: Sequence[Seat] = await self._lobby.gather()
-            begun = None
+            self._manager = self._managed(await self._unless_stopped(self._lobby.gather()))
         else:
-            await self._wait_for_return()
-            begun = await self.ledger.begun(self._kept, self._can_go_on)
-            seats = list(self._seats.values())
-        self._manager = Manager(
-            self._settings,
-            seats,
-            self.seed,
-            self.ledger,
-            self._progress,
-            begun=begun,
-            absent=frozenset(self._missing),
-        )
+            self._manager = await self._go_on(self._kept)
         try:
             result = await self._manager.run()
         except StoppedByOrder:
@@ -147,6 +141,23 @@ class Room:
             raise
         await self._rate(self._manager)
         return result
+
+    def _managed(self, seats: Sequence[Seat], begun: Begun | None = None) -> Manager:
+        return Manager(self._settings, seats, self.seed, self.ledger, self._progress, begun=begun)
+
+    async def _unless_stopped(self, waiting: Coroutine[Any, Any, T]) -> T:
+        """Wait for players, unless the operator stops the tournament before they are there."""
+        task = asyncio.create_task(waiting, name=f"players of {self.name}")
+        try:
+            while not (await asyncio.wait({task}, timeout=_LOOK_S))[0]:
+                for order in await self.ledger.orders():
+                    if order.verb == "stop":
+                        await self.ledger.answer(order, "done")
+                        raise StoppedByOrder("stopped by the operator")
+            return await task
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
 
     async def _rate(self, manager: Manager) -> None:
         """Keep everybody's rating; that takes a while, so it is not done in the loop."""
@@ -277,10 +288,24 @@ class Room:
         self._returned(admission.name)
         return admission._replace(clocks=self._settings.clocks)
 
+    async def _go_on(self, found: Kept) -> Manager:
+        """The manager of a tournament that goes on, once players are back."""
+        manager = self._managed(*await self._so_far(found, lambda _: True))
+        if not manager.is_over and self._missing:
+            await self._unless_stopped(self._wait_for_return())
+        manager = self._managed(*await self._so_far(found, self._can_go_on))
+        for name in self._missing:
+            manager.miss(name)
+        return manager
+
+    async def _so_far(
+        self, found: Kept, can_go_on: Callable[[Record], bool]
+    ) -> tuple[Sequence[Seat], Begun]:
+        begun = await self.ledger.begun(found, can_go_on)
+        return list(self._seats.values()), begun
+
     async def _wait_for_return(self) -> None:
         """Wait for those who may come back: for the first of them, then a while for the rest."""
-        if not self._missing:
-            return
         log.warning("waiting for players to come back", missing=len(self._missing))
         if not any(seat.kind == "house" for seat in self._seats.values()):
             await self._came_back.wait()

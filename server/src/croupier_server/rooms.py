@@ -45,10 +45,14 @@ class Rooms:
     def leave(self, seat: Seat) -> bool:
         """See :data:`~croupier_server.seats.Leave`."""
         room = self._where.get(seat)
-        has_left = room is not None and room.leave(seat)
+        has_left = room is None or room.leave(seat)
         if has_left:
-            del self._where[seat]
+            self.forget(seat)
         return has_left
+
+    def forget(self, seat: Seat) -> None:
+        """A player has nothing more to do here, whether it is still connected or not."""
+        self._where.pop(seat, None)
 
     def _room(self, asked: str | None) -> AnyRoom:
         if asked is None:

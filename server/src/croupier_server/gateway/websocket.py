@@ -35,7 +35,7 @@ from croupier_server import __version__
 from croupier_server.errors import Refused, UserError
 from croupier_server.gateway.player import Connection, WebSocketSeat
 from croupier_server.heartbeat import Heartbeat
-from croupier_server.seats import Admission, Admit, Leave
+from croupier_server.seats import Admission, Admit, Leave, Seat
 from croupier_server.settings import ServerSettings, Settings
 
 __all__ = ["WebSocketGateway", "session_key"]
@@ -161,6 +161,14 @@ class WebSocketGateway:
         seat.on_return = returned
         self._sessions[key] = seat
         return seat
+
+    def forget(self, seat: Seat) -> None:
+        """A seat's player can't come back any more; one that is still here goes on until it leaves.
+
+        A seat of another gateway is not known here.
+        """
+        if isinstance(seat, WebSocketSeat) and seat.connection is None:
+            self._sessions.pop(session_key(seat.token), None)
 
     # -- who may connect
 

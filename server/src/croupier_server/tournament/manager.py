@@ -113,7 +113,6 @@ class Manager:
         seed: decides boards, pairings and what house players draw.
         progress: told what happens, for whoever watches.
         begun: how far it was played before a restart of the server.
-        absent: who has not come back since then.
     """
 
     def __init__(
@@ -125,7 +124,6 @@ class Manager:
         progress: Callable[[Progress], None] = lambda _: None,
         *,
         begun: Begun | None = None,
-        absent: frozenset[str] = frozenset(),
     ) -> None:
         self._settings = settings
         self._seed = seed
@@ -152,8 +150,6 @@ class Manager:
         self._group: asyncio.TaskGroup | None = None
         if begun is not None:
             self._restore(begun)
-        for name in absent:
-            self._players[name].is_absent = True
 
     # -- for whoever runs it
 
@@ -168,7 +164,8 @@ class Manager:
         self._format.plan([player.entrant for player in self._players.values()])
         if self._begun is None:
             await self._ledger.start([player.seat for player in self._players.values()])
-            await self._tell_start(list(self._players))
+        if not self._issued:  # after a restart too: who has answered answers that again
+            await self._tell_start([name for name, p in self._players.items() if not p.why_not()])
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -198,11 +195,20 @@ class Manager:
         """A player that was absent has a new seat."""
         self._players[name].seat = seat
 
+    def miss(self, name: str) -> None:
+        """A player has not come back after a restart."""
+        self._players[name].is_absent = True
+
     def returned(self, name: str) -> None:
         """A player that was absent after a restart is back."""
         if self._players[name].is_absent:
             self._players[name].is_absent = False
             self._look_again()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all is played, so that only the end is left to be told."""
+        return isinstance(self._format.following(self.field, self.history), Finished)
 
     @property
     def names(self) -> Sequence[str]:
