@@ -176,8 +176,7 @@ async def connected(head: Line) -> AsyncGenerator[Connection]:
     """A server as a transcript's first line wants it, with the other players."""
     settings = load_settings(
         None,
-        {"server": {"host": "127.0.0.1", "port": 0}, "storage": {"data": ""}}
-        | head["settings"],
+        {"server": {"host": "127.0.0.1", "port": 0}, "storage": {"data": ""}} | head["settings"],
     )
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     others = _Others()

@@ -17,10 +17,41 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "check": ("croupier_server.zoo.check", "Run the hostile zoo against a server."),
     "course": ("croupier_server.course.cli", "Speak the course's own formats on stdin and stdout."),
     "demo": ("croupier_server.demo", "Watch house players fight out a whole tournament."),
+    "disqualify": (
+        "croupier_server.commands.orders",
+        "Put a player out of a tournament, for a reason.",
+    ),
+    "export": (
+        "croupier_server.commands.export",
+        "Write a tournament's tables and records to files.",
+    ),
+    "new": ("croupier_server.commands.new", "Write a file for a tournament."),
+    "pause": ("croupier_server.commands.orders", "Start no more games for now."),
+    "plan": (
+        "croupier_server.commands.plan",
+        "Tell what a tournament file comes to: games and hours.",
+    ),
+    "replay": ("croupier_server.commands.orders", "Have a game played again."),
+    "resume": ("croupier_server.commands.orders", "Start games again after a pause."),
+    "run": ("croupier_server.commands.run", "Play tournaments from files, or go on with them."),
     "serve": ("croupier_server.serve", "Run a tournament for players that connect."),
     "show": ("croupier_server.records_cli", "Print a recorded game, ply by ply."),
+    "standings": (
+        "croupier_server.commands.standings",
+        "Print a tournament's table, ratings, or cross-table.",
+    ),
+    "status": ("croupier_server.commands.status", "Tell how tournaments stand."),
+    "stop": (
+        "croupier_server.commands.orders",
+        "End a tournament after the games that run; it can go on.",
+    ),
     "token": ("croupier_server.token_cli", "Give entrants tokens, and put them into the roster."),
     "verify": ("croupier_server.records_cli", "Check records: nothing changed, all by the rules."),
+    "void": ("croupier_server.commands.orders", "Have a game count for nobody."),
+    "withdraw": (
+        "croupier_server.commands.orders",
+        "Take a player out of a tournament, without blame.",
+    ),
 }
 """By name of the command, the module that has it under that name, and its line of help."""
 

@@ -37,7 +37,7 @@ def serve_all(
         course_listening=lambda port: click.echo(
             f"clients of the course's protocol: {first.server.host} port {port}"
         ),
-        progress=tell or _tell,
+        progress=tell or (lambda news: _tell(news, is_alone=len(played) == 1)),
         is_new=is_new,
     )
     try:
@@ -56,10 +56,10 @@ def serve_all(
     return 0
 
 
-def _tell(progress: Progress) -> None:
+def _tell(progress: Progress, *, is_alone: bool) -> None:
     line = describe(progress)
     if line is not None:
-        click.echo(line)
+        click.echo(line if is_alone else f"{progress.tournament}: {line}")
 
 
 def _address(settings: Settings, port: int) -> str:

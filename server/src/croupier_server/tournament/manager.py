@@ -10,7 +10,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
@@ -128,7 +128,10 @@ class Manager:
         self._settings = settings
         self._seed = seed
         self._ledger = ledger
-        self._progress = progress
+        name = settings.tournament.name
+        self._progress: Callable[[Progress], None] = lambda news: progress(
+            replace(news, tournament=name)
+        )
         self._format = format_of(settings, seed)
         self._begun = begun
         order = _in_order(seats, settings, begun)

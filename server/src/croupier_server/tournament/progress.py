@@ -1,9 +1,12 @@
-"""What a tournament tells whoever watches, and what came of it."""
+"""What a tournament tells whoever watches, and what came of it.
+
+Each piece of news has the name of its tournament, since a server may play several.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from croupier_common.verdict import Fault
@@ -27,6 +30,7 @@ class RoundBegins:
 
     number: int
     games: int
+    tournament: str = field(default="", compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class GameStarts:
 
     pairing: Pairing
     name: str
+    tournament: str = field(default="", compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ class GameOver:
     pairing: Pairing
     result: Result
     report: GameReport | None
+    tournament: str = field(default="", compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ class PlayerOut:
 
     name: str
     fault: Fault
+    tournament: str = field(default="", compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,7 @@ class Paused:
     """No game is started for now, or games are started again."""
 
     is_paused: bool
+    tournament: str = field(default="", compare=False, kw_only=True)
 
 
 Progress = RoundBegins | GameStarts | GameOver | PlayerOut | Paused

@@ -1,0 +1,1 @@
+"""The commands around tournaments, one file each; what they share stands beside them."""
