@@ -16,6 +16,7 @@ class Size:
     Attributes:
         games: the numbers of games at once.
         turns: how many turns are played in each round, at least one game at each table.
+        beside: how many games are played that nobody watches, beside the one that viewers do.
         pair_seconds: how long one server and its load may take; more is a failure.
     """
 
@@ -29,6 +30,8 @@ class Size:
     starts: int
     crowd_tables: int
     idle: int
+    beside: int
+    viewers: int
 
 
 SIZES: Final[Mapping[str, Size]] = {
@@ -43,6 +46,8 @@ SIZES: Final[Mapping[str, Size]] = {
         starts=7,
         crowd_tables=100,
         idle=5_000,
+        beside=50,
+        viewers=1_000,
     ),
     "quick": Size(
         perft_depth=2,
@@ -55,6 +60,8 @@ SIZES: Final[Mapping[str, Size]] = {
         starts=2,
         crowd_tables=30,
         idle=500,
+        beside=20,
+        viewers=200,
     ),
     "tiny": Size(
         perft_depth=2,
@@ -67,5 +74,7 @@ SIZES: Final[Mapping[str, Size]] = {
         starts=1,
         crowd_tables=10,
         idle=20,
+        beside=2,
+        viewers=20,
     ),
 }

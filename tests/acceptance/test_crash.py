@@ -97,9 +97,9 @@ class Server:
         if self.process is not None and self.process.poll() is None:
             self.kill()
 
-    def kill(self) -> None:
+    def kill(self, signum: signal.Signals = signal.SIGKILL) -> None:
         assert self.process is not None
-        self.process.send_signal(signal.SIGKILL)
+        self.process.send_signal(signum)
         self.process.communicate()
 
     def end(self) -> str:
@@ -204,7 +204,12 @@ def undisturbed(folder: Path, names: Sequence[str], **values: object) -> Kept:
 
 
 async def _killed_again_and_again(
-    tmp_path: Path, where: Path | str, kills: int, **values: object
+    tmp_path: Path,
+    where: Path | str,
+    kills: int,
+    *,
+    signum: signal.Signals = signal.SIGKILL,
+    **values: object,
 ) -> None:
     require("posix", os.name == "posix", "SIGKILL is not known here")
     names = ["eve", "finn"]
@@ -221,7 +226,7 @@ async def _killed_again_and_again(
             await asyncio.sleep(random.uniform(0.0, 0.5))
             if server.has_ended():
                 break
-            server.kill()
+            server.kill(signum)
             done += 1
             kept = await server.kept()
             for game, chain in finished.items():
@@ -250,7 +255,7 @@ async def test_server_that_is_killed_goes_on_where_it_was(
     tmp_path: Path, where: Path | str
 ) -> None:
     await _killed_again_and_again(
-        tmp_path, where, 4, format="round-robin", board="6x6,fish=1-5", think_s=0.03
+        tmp_path, where, 3, format="round-robin", board="6x6,fish=1-5", think_s=0.03
     )
 
 
@@ -264,9 +269,21 @@ async def test_server_that_is_killed_thirty_times_goes_on_where_it_was(
     )
 
 
-async def test_knock_out_that_is_killed_ends_as_if_it_had_not_been(
-    tmp_path: Path, where: Path | str
+async def test_knock_out_that_is_killed_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    await _killed_again_and_again(
+        tmp_path, tmp_path / "data", 2, format="knockout", board="9x9,fish=1-5", think_s=0.05
+    )
+
+
+async def test_server_that_is_stopped_in_peace_goes_on_with_the_same_players(
+    tmp_path: Path,
 ) -> None:
     await _killed_again_and_again(
-        tmp_path, where, 3, format="knockout", board="9x9,fish=1-5", think_s=0.05
+        tmp_path,
+        tmp_path / "data",
+        2,
+        signum=signal.SIGTERM,
+        format="round-robin",
+        board="6x6,fish=1-5",
+        think_s=0.03,
     )

@@ -301,7 +301,7 @@ RIGHT: dict[str, list[object]] = {
     "protocol": [1],
     "name": ["a", "a" * 32, "Ä ö", "\U0001f427"],
     "age": [0, 7, 1_000_000, None],
-    "room": ["", "blue", "x" * 64, None],
+    "room": ["", "blue", "x" * 256, None],
     "token": ["", "x" * 256, None],
     "session": ["", "x" * 256, None],
     "last_event": [{}, {"1.1": 0, "1.2": 9}, {str(n): n for n in range(64)}, None],
@@ -313,7 +313,7 @@ WRONG: dict[str, list[object]] = {
     "protocol": [None, True, 1.0, "1", [1]],
     "name": [None, "", "a" * 33, 1, ["a"], True],
     "age": [-1, 1_000_001, 7.0, "7", True],
-    "room": ["x" * 65, 1, False],
+    "room": ["x" * 257, 1, False],
     "token": ["x" * 257, 1],
     "session": ["x" * 257, 1],
     "last_event": [

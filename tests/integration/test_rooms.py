@@ -13,7 +13,7 @@ import pytest
 
 from croupier_common.verdict import Verdict
 from croupier_server.app import App
-from croupier_server.errors import UserError
+from croupier_server.errors import NotEnoughPlayers, UserError
 from croupier_server.settings import Settings
 from croupier_server.tournament.progress import RoundBegins, TournamentResult
 from support.wire import Call, Script, Wire, play, quick_settings, results, silent
@@ -236,7 +236,8 @@ async def test_tournament_with_too_few_players_leaves_the_other_alone() -> None:
         async with asyncio.TaskGroup() as group:
             for name in "ab":
                 group.create_task(Script(name).play(port))
-        await task
+        with pytest.raises(NotEnoughPlayers):
+            await task
     assert set(server.results) == {"full"}
     assert set(server.unplayed) == {"short"}
 

@@ -53,10 +53,19 @@ def test_start_of_commands_is_measured(tmp_path: Path) -> None:
     assert "croupier --help s" in part("startup", tmp_path)["figures"]
 
 
+def test_viewers_are_measured_beside_games_that_nobody_watches(tmp_path: Path) -> None:
+    measured = part("viewers", tmp_path)
+    assert measured["figures"]["viewers"] == 20
+    assert [budget["what"][:4] for budget in measured["budgets"]] == ["p99 ", "most", "turn"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["speed"], "no part 'speed'; there are rules, turns, crowd, journal, startup, standings"),
+        (
+            ["speed"],
+            "no part 'speed'; there are rules, turns, crowd, journal, startup, standings, viewers",
+        ),
         (["--fast"], "unrecognized arguments: --fast"),
         (["--json", "no/such/folder/found.json"], "found.json: "),
     ],

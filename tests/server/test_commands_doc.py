@@ -42,7 +42,7 @@ def test_command_exists_with_its_options(
 
 
 def test_every_order_is_told_about() -> None:
-    assert len(orders.__all__) == 7
+    assert len(orders.__all__) == 8
     assert all(f"| `croupier {order}" in PAGE for order in orders.__all__)
 
 

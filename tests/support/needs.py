@@ -12,6 +12,7 @@ VARIABLE = "CROUPIER_REQUIRE"
 
 NEEDS = {
     "course-cases": "the course's cases, *.jsonl in the folder that CROUPIER_COURSE_CASES names",
+    "chromium": "the browser Chromium, as `chromium` on the PATH",
     "linux": "Linux, whose /proc tells of open files and memory",
     "openssl": "the openssl command, which makes certificates",
     "node": "Node.js 18 or newer, as `node` on the PATH",

@@ -22,11 +22,7 @@ def ready_to_run(program: Path, folder: Path) -> list[str]:
     Modules are looked up from where the program lies: where the packages are elsewhere, a copy
     runs in `folder`, beside a link to them.
     """
-    node = shutil.which("node")
-    require("node", node, "no `node` on the PATH")
-    assert node is not None
-    version = _version(node)
-    require("node", version >= OLDEST, f"node is version {version}, and {OLDEST} is needed")
+    node = node_command()
     wanted = json.loads((program.parent / "package.json").read_text(encoding="utf-8"))
     packages: list[str] = list(wanted["dependencies"])
     beside = program.parent / "node_modules"
@@ -39,6 +35,16 @@ def ready_to_run(program: Path, folder: Path) -> list[str]:
             (folder / "node_modules").symlink_to(elsewhere.resolve(), target_is_directory=True)
         program = Path(shutil.copy(program, folder))
     return [node, str(program)]
+
+
+def node_command() -> str:
+    """Node; skips the test where it is missing or too old."""
+    node = shutil.which("node")
+    require("node", node, "no `node` on the PATH")
+    assert node is not None
+    version = _version(node)
+    require("node", version >= OLDEST, f"node is version {version}, and {OLDEST} is needed")
+    return node
 
 
 @cache

@@ -53,8 +53,11 @@ _SHORT_S: Final = 1.0
 _SHORT_VISITS: Final = 10
 """Connections that last no longer than the above, before it is given up."""
 
-_FOR_GOOD: Final = frozenset(CloseCode) - {CloseCode.INTERNAL}
+_FOR_GOOD: Final = frozenset(CloseCode) - {CloseCode.INTERNAL, CloseCode.RESTARTING}
 """Close codes after which there is no coming back; without one of them, the network failed."""
+
+_RESTART_S: Final = 600.0
+"""How long a server that said that it restarts is tried for at least."""
 
 _REMEMBERED: Final = 1024
 
@@ -102,6 +105,7 @@ class Client:
         self._has_begun = False
         self._has_vanished = False
         self._is_new_again = False  # what was lost was a place in the lobby only
+        self._retry_s = options.retry_s
         self._ejection: EjectionParams | None = None
         self._end: TournamentEndParams | None = None
 
@@ -145,9 +149,7 @@ class Client:
         """One connection: how it ended, and whether the player can come back."""
         returning = self._joined is not None
         try:
-            socket = await open_connection(
-                self._url, retry_s=self._options.retry_s, tell=self._warn
-            )
+            socket = await open_connection(self._url, retry_s=self._retry_s, tell=self._warn)
         except Unreachable as problem:
             return self._not_back(EndingKind.UNREACHABLE, str(problem), returning), False
         async with socket:
@@ -161,6 +163,8 @@ class Client:
         if refused is not None:
             return self._not_back(refused.kind, refused.text, returning), False
         can_return = not self._has_vanished and socket.close_code not in _FOR_GOOD
+        is_restart = socket.close_code == CloseCode.RESTARTING
+        self._retry_s = max(self._options.retry_s, _RESTART_S if is_restart else 0.0)
         return self._ending(socket, can_return), can_return
 
     def _not_back(self, kind: EndingKind, text: str, returning: bool) -> Ending:

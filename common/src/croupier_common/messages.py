@@ -109,7 +109,7 @@ class JoinParams(_FromPlayer):
     ] = None
     room: Annotated[
         str | None,
-        Field(max_length=64, description="Where to play; leave it out to join the tournament."),
+        Field(max_length=256, description="Where to play; leave it out to join the tournament."),
     ] = None
     token: Annotated[
         str | None,

@@ -53,6 +53,7 @@ class CloseCode(IntEnum):
     NOT_UNICODE = 1007
     TOO_LARGE = 1009
     INTERNAL = 1011
+    RESTARTING = 1012
     EJECTED = 4000
     REFUSED = 4001
     REPLACED = 4002
@@ -70,6 +71,9 @@ _CLOSE_MEANINGS: Final[Mapping[CloseCode, str]] = {
     CloseCode.NOT_UNICODE: "A text frame was not UTF-8.",
     CloseCode.TOO_LARGE: "A message was larger than `max_message`.",
     CloseCode.INTERNAL: "Something is wrong with the server. It is not the player's fault.",
+    CloseCode.RESTARTING: (
+        "The server stops, and the tournament is to go on later: come back to the session."
+    ),
     CloseCode.EJECTED: "The player was ejected; the close reason is the verdict.",
     CloseCode.REPLACED: "The player joined this session again; its newest connection counts.",
     CloseCode.REFUSED: "The player did not join; the error that was sent before says why.",

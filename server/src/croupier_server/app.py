@@ -32,6 +32,7 @@ from croupier_server.tournament.progress import Progress, TournamentResult
 
 if TYPE_CHECKING:
     from croupier_server.storage.database import Database
+    from croupier_server.web.server import WebServer
 
 __all__ = ["App", "Stopped", "run"]
 
@@ -56,7 +57,9 @@ class App:
         others: of more tournaments; from these, what belongs to the server is not looked at.
         listening: told the port once players can connect.
         course_listening: told the port for clients of the course's protocol, where there is one.
+        web_listening: told where the pages are, where there are any.
         progress: told what happens in the tournaments.
+        ended: told of each tournament that has ended.
         is_new: whether a tournament gets a name of its own, with a number, where the data
             directory has a finished one of that name.
         folder: where records are put at the end; a new one in that of the settings if None.
@@ -73,19 +76,23 @@ class App:
         *others: Settings,
         listening: Callable[[int], None] = lambda _: None,
         course_listening: Callable[[int], None] = lambda _: None,
+        web_listening: Callable[[str], None] = lambda _: None,
         progress: Callable[[Progress], None] = lambda _: None,
+        ended: Callable[[TournamentResult], None] = lambda _: None,
         is_new: bool = False,
         folder: Path | None = None,
     ) -> None:
         self._settings = settings
         self._listening = listening
         self._course_listening = course_listening
+        self._web_listening = web_listening
         place = settings.records.folder
         self.folder = new_folder(place) if folder is None and place is not None else folder
         self.results: dict[str, TournamentResult] = {}
         self.unplayed: dict[str, CroupierError] = {}
         self._tournaments = [settings, *others]
         self._progress = progress
+        self._ended = ended
         self._is_new = is_new
         names = [one.tournament.name for one in self._tournaments]
         for name in names:
@@ -101,8 +108,8 @@ class App:
         Raises:
             UserError: the address can't be listened on, a program can't be started, or the
                 database can't be used.
-            NotEnoughPlayers: too few signed up in time.
-            StoppedByOrder: the operator has stopped a tournament.
+            NotEnoughPlayers: too few signed up in time for one of them.
+            StoppedByOrder: the operator has stopped one of them.
             StorageFailed: nothing can be written down any more.
         """
         from croupier_server.storage.database import Database  # heavy
@@ -131,25 +138,67 @@ class App:
             gateway.forget(seat)
 
         practice = PracticeRoom(self._settings, pool, forget)
+        pages: WebServer | None = None
         try:
-            for room in played:
-                await room.prepare()
-                rooms[room.name] = room
+            await self._prepare(played, rooms)
             if self._settings.practice.enabled:
                 rooms[PRACTICE] = practice
             await gateway.start()
             if course_port is not None:
                 await course.start()
                 self._course_listening(course.port)
+            if self._settings.web.port is not None:
+                pages = self._pages(
+                    database, gateway.port, [name for name in rooms if name != PRACTICE]
+                )
+                await pages.start()
+                gateway.origins.site_port = pages.port
+                self._web_listening(pages.url)
             self._listening(gateway.port)
-            return await self._play(played)
+            return await self._play([room for room in played if room.name in rooms])
         finally:
-            await practice.close()
-            await course.stop()
-            await gateway.stop()
-            for room in played:
-                await room.close()
-            await self._export(played)
+
+            async def end() -> None:
+                async with asyncio.TaskGroup() as group:
+                    for room in played:
+                        group.create_task(room.close(), name=f"close {room.name}")
+                if pages is not None:
+                    await pages.stop()
+                await practice.close()
+                await course.stop()
+                await gateway.stop()
+                await self._export(played)
+
+            await to_its_end(end())
+
+    async def _prepare(self, played: Sequence[Room], rooms: dict[str, AnyRoom]) -> None:
+        """Open the rooms; of several tournaments, those that are over are left as they are."""
+        for room in played:
+            try:
+                await room.prepare()
+            except UserError as problem:
+                if len(played) == 1:
+                    raise
+                self._note_unplayed(room, problem)
+            else:
+                rooms[room.name] = room
+        if not rooms:
+            raise next(iter(self.unplayed.values()))
+
+    def _pages(self, database: Database, port: int, rooms: Sequence[str]) -> WebServer:
+        """The pages of all that is played here."""
+        from croupier_server.web.server import WebServer  # heavy
+        from croupier_server.web.site import Doors
+
+        where, practice = self._settings.server, self._settings.practice
+        doors = Doors(
+            where.host,
+            port,
+            is_tls=where.tls_certificate is not None,
+            rooms=tuple(rooms),
+            practice=practice.house if practice.enabled else (),
+        )
+        return WebServer(self._settings, database, doors=doors)
 
     async def _play(self, rooms: Sequence[Room]) -> TournamentResult:
         """Play all tournaments, side by side; the first one's result."""
@@ -161,18 +210,23 @@ class App:
             raise first_of(several) from None
         if self._settings.practice.enabled and self._settings.practice.stays:
             await asyncio.get_running_loop().create_future()
-        first = rooms[0].name
-        if first in self.unplayed:
-            raise self.unplayed[first]
-        return self.results[first]
+        if self.unplayed:
+            raise next(iter(self.unplayed.values()))
+        return self.results[rooms[0].name]
 
     async def _play_one(self, room: Room) -> None:
         """Play one tournament; if it can't be played to its end, the others go on."""
         try:
-            self.results[room.name] = await room.run()
+            self.results[room.name] = result = await room.run()
+            self._ended(result)
         except (NotEnoughPlayers, StoppedByOrder, UserError) as problem:
-            log.warning("tournament not played to its end", name=room.name, reason=str(problem))
-            self.unplayed[room.name] = problem
+            self._note_unplayed(room, problem)
+        finally:
+            await to_its_end(room.close())
+
+    def _note_unplayed(self, room: Room, problem: CroupierError) -> None:
+        log.warning("tournament not played to its end", name=room.name, reason=str(problem))
+        self.unplayed[room.name] = problem
 
     def _logs(self) -> Path | None:
         if self.folder is not None:
@@ -189,6 +243,20 @@ class App:
             result = self.results.get(room.name)
             games = await room.records()
             write_records(folder, games, None if result is None else result.to_json())
+
+
+async def to_its_end(ending: Coroutine[Any, Any, None]) -> None:
+    """Have something happen to its end, however often that is cancelled; then it is cancelled."""
+    task = asyncio.ensure_future(ending)
+    is_cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            is_cancelled = True
+    task.result()
+    if is_cancelled:
+        raise asyncio.CancelledError
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

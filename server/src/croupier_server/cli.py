@@ -26,6 +26,10 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "Write a tournament's tables and records to files.",
     ),
     "new": ("croupier_server.commands.new", "Write a file for a tournament."),
+    "operator-token": (
+        "croupier_server.web.operator.cli",
+        "Make a token for the operator's pages.",
+    ),
     "pause": ("croupier_server.commands.orders", "Start no more games for now."),
     "plan": (
         "croupier_server.commands.plan",
@@ -40,6 +44,10 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "croupier_server.commands.standings",
         "Print a tournament's table, ratings, or cross-table.",
     ),
+    "start": (
+        "croupier_server.commands.orders",
+        "Begin a tournament with the players that are there.",
+    ),
     "status": ("croupier_server.commands.status", "Tell how tournaments stand."),
     "stop": (
         "croupier_server.commands.orders",
@@ -48,6 +56,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "token": ("croupier_server.token_cli", "Give entrants tokens, and put them into the roster."),
     "verify": ("croupier_server.records_cli", "Check records: nothing changed, all by the rules."),
     "void": ("croupier_server.commands.orders", "Have a game count for nobody."),
+    "web": ("croupier_server.web_cli", "Show standings, games and records in the browser."),
     "withdraw": (
         "croupier_server.commands.orders",
         "Take a player out of a tournament, without blame.",
@@ -65,7 +74,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(import_module(_COMMANDS[cmd_name][0]), cmd_name)
+        command = getattr(import_module(_COMMANDS[cmd_name][0]), cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 

@@ -34,7 +34,7 @@ def kept(settings: Settings) -> dict[str, Any]:
                     "command": list(program.command),
                     "cwd": _path(program.cwd),
                     "log": _path(program.log),
-                    "env": dict(program.env),
+                    "env": {},  # there may be secrets in it
                     "token": None,
                 }
                 for program in settings.lobby.programs
@@ -44,11 +44,17 @@ def kept(settings: Settings) -> dict[str, Any]:
 
 
 def settled_by(config: Mapping[str, Any], settings: Settings) -> Settings:
-    """Settings in which all that a tournament was begun with stands as it was."""
+    """Settings in which all that a tournament was begun with stands as it was.
+
+    Programs have the tokens and variables of the new settings, since those are not kept.
+    """
     begun = load_settings(None, {section: dict(values) for section, values in config.items()})
-    given = {program.name: program.token for program in settings.lobby.programs}
+    given = {program.name: program for program in settings.lobby.programs}
     programs = tuple(
-        replace(program, token=given.get(program.name)) for program in begun.lobby.programs
+        replace(program, token=now.token, env=now.env)
+        if (now := given.get(program.name))
+        else program
+        for program in begun.lobby.programs
     )
     return settings.model_copy(
         update={

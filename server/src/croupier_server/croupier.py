@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -34,7 +34,7 @@ from croupier_common.rules import Rules
 from croupier_common.state_text import StateWriter
 from croupier_common.verdict import Fault, Phase, Verdict
 from croupier_server.clock import MAX_STALL_MS, Bank
-from croupier_server.errors import ServerFault
+from croupier_server.errors import ServerFault, StorageFailed
 from croupier_server.guard import Guard
 from croupier_server.seats import Answer, Call, NoAnswer, Seat
 from croupier_server.settings import Clocks
@@ -120,7 +120,7 @@ class EventSink(Protocol):
         ...
 
 
-Sanction = Callable[[str, Fault], bool]
+Sanction = Callable[[str, Fault], Awaitable[bool]]
 """Told a player's name and fault; whether that puts it out of more than this game."""
 
 
@@ -129,7 +129,7 @@ class Croupier:
 
     Args:
         sink: where events are written before anybody is told.
-        sanction: decides what an ejection costs.
+        sanction: decides what an ejection costs; more than this game if None.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Croupier:
         table: Table,
         clocks: Clocks,
         sink: EventSink,
-        sanction: Sanction = lambda _name, _fault: True,
+        sanction: Sanction | None = None,
     ) -> None:
         self._table = table
         self._clocks = clocks
@@ -180,11 +180,16 @@ class Croupier:
                 for color, fault in absent.items():
                     await self._happened(self._game.fault(color, fault), {})
             await self._take_turns()
+        except StorageFailed:
+            raise  # the game goes on once it can be written down again
         except Exception:
             await self._say_interrupted()
             raise
         report = self._report()
-        await self._say_end(report.outcome)
+        try:
+            await self._say_end(report.outcome)
+        except Exception:  # the result stands, whoever has not heard of it
+            log.exception("the end of a game could not be told", game=self._table.game)
         return report
 
     def _report(self) -> GameReport:
@@ -347,7 +352,7 @@ class Croupier:
             verdict=fault.verdict.value,
             detail=fault.detail,
         )
-        is_out = self._sanction(seat.name, fault)
+        is_out = self._sanction is None or await self._sanction(seat.name, fault)
         params = EjectionParams(
             game=self._table.game, plays_on=None if is_out else True, **fault.to_json()
         )

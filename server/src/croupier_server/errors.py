@@ -84,8 +84,12 @@ class StorageFailed(CroupierError):
 
 
 def first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one exception that matters, of those that ended a group of tasks."""
-    found = several.exceptions[0]
+    """The one exception that matters, of those that ended a group of tasks.
+
+    That nothing can be written any more matters most.
+    """
+    fatal, _ = several.split(StorageFailed)
+    found = (several if fatal is None else fatal).exceptions[0]
     if isinstance(found, BaseExceptionGroup):
         return first_of(cast("BaseExceptionGroup[BaseException]", found))
     return found

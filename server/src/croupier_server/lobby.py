@@ -33,6 +33,7 @@ class Lobby:
         self._seats: list[Seat] = []
         self._changed = asyncio.Event()
         self._open = True
+        self._is_called = False  # to begin with whoever is there
 
     @property
     def seats(self) -> tuple[Seat, ...]:
@@ -94,6 +95,19 @@ class Lobby:
         self._changed.set()
         return True
 
+    def start(self) -> str:
+        """Wait for nobody else, as the operator wants it; what comes of that, in words."""
+        there, least = len(self._seats), self._settings.min_players
+        if there < least:
+            return f"refused: {there} of at least {least} players are there"
+        self._is_called = True
+        self._changed.set()
+        return "done"
+
+    def close(self) -> None:
+        """No more sign-ups."""
+        self._open = False
+
     async def gather(self, *, wait_for_first: bool = True) -> tuple[Seat, ...]:
         """Wait for players and close the lobby.
 
@@ -118,6 +132,7 @@ class Lobby:
             if len(self._seats) >= settings.min_players:
                 self._open = False
                 return self.seats
+            self._is_called = False  # somebody has left since
         self._open = False
         raise NotEnoughPlayers(
             f"{len(self._seats)} of at least {settings.min_players} players signed up within "
@@ -125,7 +140,7 @@ class Lobby:
         )
 
     async def _until(self, players: int) -> None:
-        while len(self._seats) < players:
+        while len(self._seats) < players and not self._is_called:
             self._changed.clear()
             await self._changed.wait()
 

@@ -116,10 +116,27 @@ def _same(one: Path, other: Path) -> int:
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--ply", type=click.IntRange(0), help="Only the board after so many plies.")
 @click.option("--color/--no-color", default=None, help="Colours, or none [if a terminal].")
-def show(file: Path, ply: int | None, color: bool | None) -> int:
+@click.option(
+    "--html",
+    is_flag=True,
+    help="Write a page to step through the game instead, as one file for any browser.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where that page goes [FILE with the ending .html].",
+)
+def show(file: Path, ply: int | None, color: bool | None, html: bool, output: Path | None) -> int:
     """Print a recorded game, ply by ply, as a hexagonal board."""
     from croupier_common.errors import RecordError
 
+    if html:
+        if ply is not None:
+            raise UserError("--html has all plies; open the page at its end with #ply=N instead")
+        return _write_html(file, output or file.with_suffix(".html"))
+    if output is not None:
+        raise UserError("--output says where --html goes; without that, the game is printed")
     colored = sys.stdout.isatty() if color is None else color
     try:
         pages = list(_pages(file, colored))
@@ -131,6 +148,27 @@ def show(file: Path, ply: int | None, color: bool | None) -> int:
             raise UserError(f"--ply {ply}: {file} has plies 0 to {len(pages) - 1}")
         pages = [pages[ply]]
     click.echo("\n\n".join(pages), color=colored)
+    return 0
+
+
+def _write_html(file: Path, output: Path) -> int:
+    from croupier_common.errors import RecordError
+    from croupier_common.record import replay
+    from croupier_server.html_viewer import viewer_html
+
+    try:
+        replay(_read(file))
+    except RecordError as problem:
+        click.echo(f"croupier: {file}: DAMAGED, {problem}", err=True)
+        return 1
+    if output.resolve() == file.resolve():
+        raise UserError(f"{output} is the record itself; --output says where the page goes")
+    page = viewer_html(file.name, file.read_text(encoding="utf-8"))
+    try:
+        output.write_text(page, encoding="utf-8", newline="\n")
+    except OSError as problem:
+        raise UserError(f"{output}: {problem.strerror}") from None
+    click.echo(f"{output}: open it in a browser")
     return 0
 
 

@@ -13,6 +13,7 @@ import structlog
 
 from croupier_common.messages import PROTOCOL, ErrorCode, Events, EventsParams, JoinParams
 from croupier_common.record import Record
+from croupier_common.session import CloseCode
 from croupier_server.config import check_same, kept, settled_by
 from croupier_server.errors import Refused, StoppedByOrder, UserError
 from croupier_server.gateway.house_seat import HousePool, HouseSeat
@@ -20,7 +21,7 @@ from croupier_server.gateway.player import WebSocketSeat
 from croupier_server.gateway.stdio import StdioGateway
 from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.lobby import Lobby, check_free
-from croupier_server.roster import Roster
+from croupier_server.roster import Roster, RosterFile
 from croupier_server.seats import Admission, AwaySeat, Seat
 from croupier_server.settings import Settings
 from croupier_server.tournament.ledger import Begun
@@ -81,10 +82,9 @@ class Room:
         self._lobby = Lobby(settings.lobby, self._roster)
         self._programs = StdioGateway(settings, self.admit, self.leave, logs=house.logs)
         self._ledger: DatabaseLedger | None = None
-        self._kept: Kept | None = None
         self._seats: dict[str, Seat] = {}  # after a restart, all who ever took part
-        self._missing: set[str] = set()  # those of them who may still come back
-        self._came_back = asyncio.Event()
+        self._was_over = False
+        self._is_finished = False
         self._manager: Manager | None = None
         self.seed = 0
 
@@ -117,10 +117,14 @@ class Room:
             await self._create()
         else:
             await self._take_up(found)
-        if self._kept is None:
+        programs = self._settings.lobby.programs
+        if self._manager is None:
             for entry in self._settings.lobby.house:
                 self._lobby.seat_house(HouseSeat(entry, self.seed, self._house.pool))
-        await self._programs.start(self._settings.lobby.programs)
+            await self._programs.start(programs)
+        else:  # only those who still play
+            away = self._manager.is_away
+            await self._programs.start([one for one in programs if away(one.name)])
 
     async def run(self) -> TournamentResult:
         """Gather the players and play.
@@ -130,15 +134,14 @@ class Room:
             StoppedByOrder: the operator has stopped it.
             StorageFailed: it can't be written down any more.
         """
-        if self._kept is None:
+        if self._manager is None:
             self._manager = self._managed(await self._unless_stopped(self._lobby.gather()))
-        else:
-            self._manager = await self._go_on(self._kept)
         try:
             result = await self._manager.run()
         except StoppedByOrder:
             await self._rate(self._manager)
             raise
+        self._is_finished = True
         await self._rate(self._manager)
         return result
 
@@ -154,10 +157,16 @@ class Room:
                     if order.verb == "stop":
                         await self.ledger.answer(order, "done")
                         raise StoppedByOrder("stopped by the operator")
+                    if order.verb == "start":
+                        await self.ledger.answer(order, self._start())
             return await task
         finally:
             task.cancel()
             await asyncio.wait({task})
+
+    def _start(self) -> str:
+        """Begin with the players who are there, if it has not begun; the order's answer."""
+        return self._lobby.start()
 
     async def _rate(self, manager: Manager) -> None:
         """Keep everybody's rating; that takes a while, so it is not done in the loop."""
@@ -177,38 +186,57 @@ class Room:
         """The records of all games that were begun, by name; some may have no footer yet."""
         return {} if self._ledger is None else await self._ledger.records()
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the tournament is unfinished and can go on later."""
+        is_kept = self._settings.storage.where is not None
+        return is_kept and self._manager is not None and not self._is_finished
+
     async def close(self) -> None:
-        """End the programs that play here; may be called twice."""
+        """Let everybody go who is still here; may be called twice."""
+        self._lobby.close()
+        seats = self._manager.players.seats if self._manager is not None else self._lobby.seats
+        code = CloseCode.RESTARTING if self.goes_on else CloseCode.STOPPING
+        for seat in seats:
+            if isinstance(seat, WebSocketSeat):
+                seat.send_away(code)
         await self._programs.stop()
 
     # -- for the gateways
 
     def admit(self, params: JoinParams, seat: Seat) -> Admission:
         """See :data:`~croupier_server.seats.Admit`."""
-        if self._kept is not None:
-            admission = self._lobby.identify(params)
-            if admission.name in self._missing and (self._roster or seat.kind == "program"):
-                return self._take_back(admission, seat)
-        if self._manager is not None and self._settings.lobby.late:
-            admission = self._admit_late(params)
-            self._manager.enter(admission.name, seat)
-        elif self._kept is not None:
-            raise Refused("the tournament has started; no more sign-ups", ErrorCode.CLOSED)
-        else:
+        if self._manager is None:
             admission = self._lobby.admit(params, seat)
+        else:
+            admission = self._lobby.identify(params)
+            if self._may_return(admission.name, seat):
+                self._manager.returned(admission.name, seat)
+            elif self._settings.lobby.late:
+                self._admit_late(self._manager, admission.name, seat)
+            else:
+                raise Refused("the tournament has started; no more sign-ups", ErrorCode.CLOSED)
         return admission._replace(clocks=self._settings.clocks)
+
+    def _may_return(self, name: str, seat: Seat) -> bool:
+        """Whether somebody may take its place again without a session.
+
+        A token proves who it is, a program is ours, and from a tournament that was over all have
+        been sent away in peace.
+        """
+        if self._manager is None or not self._manager.is_away(name):
+            return False
+        return bool(self._roster) or seat.kind == "program" or self._was_over
 
     def leave(self, seat: Seat) -> bool:
         """See :data:`~croupier_server.seats.Leave`."""
-        return self._kept is None and self._lobby.leave(seat)
+        return self._manager is None and self._lobby.leave(seat)
 
-    def _admit_late(self, params: JoinParams) -> Admission:
-        assert self._manager is not None
-        admission = self._lobby.identify(params)
-        check_free(admission.name, self._manager.names)
-        if len(self._manager.names) >= self._settings.lobby.max_players:
+    def _admit_late(self, manager: Manager, name: str, seat: Seat) -> None:
+        check_free(name, manager.names)
+        if manager.size >= self._settings.lobby.max_players:
             raise Refused("the tournament is full", ErrorCode.CLOSED)
-        return admission
+        manager.enter(name, seat)
 
     # -- before the start
 
@@ -245,17 +273,19 @@ class Room:
                 f"{self._house.database.place}: tournament {self.name} is over; "
                 "give this one another name, or another data directory"
             )
+        self._ledger = DatabaseLedger(self._house.database, found.row.id)
+        if found.row.status == "gathering":  # nobody has played: with what is asked for now
+            tournament = self._settings.tournament
+            self.seed = found.row.seed if tournament.seed is None else tournament.seed
+            await self._ledger.restart(kept(self._settings), tournament.format, self.seed)
+            return
         check_same(found.row.config, self._settings)
         self._settings = settled_by(found.row.config, self._settings)
-        self._ledger = DatabaseLedger(self._house.database, found.row.id)
         self.seed = found.row.seed
-        if found.row.status == "gathering":
-            return  # nobody has played; players sign up anew
-        self._kept = found
+        self._was_over = found.row.result is not None
         for entrant in found.entrants:
             self._seats[entrant.name] = self._restored(entrant)
-        for record in await self._ledger.unfinished():
-            self._remind(record)
+        await self._go_on(found)
         log.info("tournament goes on", tournament=self.name, players=len(found.entrants))
 
     def _restored(self, entrant: EntrantRow) -> Seat:
@@ -263,8 +293,6 @@ class Room:
         if entrant.kind == "house":
             house = {entry.name: entry for entry in self._settings.lobby.house}
             return HouseSeat(house[entrant.name], self.seed, self._house.pool)
-        if entrant.status == "in":
-            self._missing.add(entrant.name)
         if entrant.kind != "remote" or entrant.session is None:
             return AwaySeat(entrant.name, entrant.kind)
         params = JoinParams(protocol=PROTOCOL, name=entrant.name, **entrant.options)
@@ -274,58 +302,24 @@ class Room:
         )
 
     def _returned(self, name: str) -> None:
-        """Somebody is back."""
-        self._missing.discard(name)
-        self._came_back.set()
+        """Somebody is back, by its session."""
         if self._manager is not None:
             self._manager.returned(name)
 
-    def _take_back(self, admission: Admission, seat: Seat) -> Admission:
-        """Somebody is back without a session, whom we know by other means."""
-        self._seats[admission.name] = seat
-        if self._manager is not None:
-            self._manager.reseat(admission.name, seat)
-        self._returned(admission.name)
-        return admission._replace(clocks=self._settings.clocks)
-
-    async def _go_on(self, found: Kept) -> Manager:
-        """The manager of a tournament that goes on, once players are back."""
-        manager = self._managed(*await self._so_far(found, lambda _: True))
-        if not manager.is_over and self._missing:
-            await self._unless_stopped(self._wait_for_return())
-        manager = self._managed(*await self._so_far(found, self._can_go_on))
-        for name in self._missing:
-            manager.miss(name)
-        return manager
-
-    async def _so_far(
-        self, found: Kept, can_go_on: Callable[[Record], bool]
-    ) -> tuple[Sequence[Seat], Begun]:
-        begun = await self.ledger.begun(found, can_go_on)
-        return list(self._seats.values()), begun
-
-    async def _wait_for_return(self) -> None:
-        """Wait for those who may come back: for the first of them, then a while for the rest."""
-        log.warning("waiting for players to come back", missing=len(self._missing))
-        if not any(seat.kind == "house" for seat in self._seats.values()):
-            await self._came_back.wait()
-        try:
-            async with asyncio.timeout(self._settings.storage.resume_wait_ms / 1000):
-                while self._missing:
-                    self._came_back.clear()
-                    await self._came_back.wait()
-        except TimeoutError:
-            log.warning("players are absent", players=sorted(self._missing))
-
-    def _can_go_on(self, record: Record) -> bool:
-        """Whether a game can go on: somebody is back, and nobody plays whose program began anew."""
-        out = {line.event["color"] for line in record.lines if line.event["kind"] == "eject"}
-        playing = [
-            self._seats[seat.name]
-            for seat in record.header.players
-            if seat.color.value not in out and seat.name not in self._missing
-        ]
-        return bool(playing) and not any(seat.kind == "program" for seat in playing)
+    async def _go_on(self, found: Kept) -> None:
+        """Have the tournament go on from where it was."""
+        begun = await self.ledger.begun(found)
+        self._manager = self._managed(list(self._seats.values()), begun)
+        away = {row.name: row.kind for row in found.entrants if row.kind != "house"}
+        for name, kind in away.items():
+            if self._manager.players[name].fault is not None:
+                continue
+            if kind == "course" and not self._was_over:  # its protocol knows no way back
+                self._manager.gone(name)
+            else:
+                self._manager.wait_for([name])
+        for record in begun.running.values():
+            self._remind(record)
 
     def _remind(self, record: Record) -> None:
         """Have players that want to hear everything told what they may have missed of a game."""
@@ -353,4 +347,4 @@ def event_texts(record: Record) -> list[tuple[int, str]]:
 
 def _roster(settings: Settings) -> Roster | None:
     roster = settings.lobby.roster
-    return None if roster is None else Roster.read(roster)
+    return None if roster is None else RosterFile(roster)

@@ -22,12 +22,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+import structlog
+
 from croupier_common.jsontypes import is_array, is_object, is_whole, shown
 from croupier_common.messages import ErrorCode
 from croupier_server.errors import Refused, UserError
 from croupier_server.names import checked_name, likeness, name_key
 
-__all__ = ["Entrant", "Roster", "new_token"]
+__all__ = ["Entrant", "Roster", "RosterFile", "new_token"]
+
+log = structlog.get_logger(__name__)
 
 _SCHEME: Final = "sha256:"
 _FIELDS: Final = ("name", "age", "token")
@@ -110,6 +114,17 @@ class Roster:
         after = replace(before, token=_hashed(token), age=before.age if age is None else age)
         return Roster({**self._entrants, name_key(name): after}.values())
 
+    def without(self, name: str) -> Roster:
+        """A roster in which that entrant is not.
+
+        Raises:
+            UserError: it isn't in this one either.
+        """
+        if name_key(name) not in self._entrants:
+            raise UserError(f"{shown(name, 60)} is not in the roster")
+        rest = {key: one for key, one in self._entrants.items() if key != name_key(name)}
+        return Roster(rest.values())
+
     @classmethod
     def read(cls, path: Path) -> Roster:
         """The roster in a file.
@@ -144,6 +159,46 @@ class Roster:
             new.replace(path)
         except OSError as problem:
             raise UserError(f"{path}: {problem.strerror}") from None
+
+
+class RosterFile(Roster):
+    """The roster in a file, read again when that changes: who is admitted meanwhile may play.
+
+    Raises:
+        UserError: see :meth:`Roster.read`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp = _stamp(path)
+        super().__init__(Roster.read(path).entrants)
+
+    def admit(self, name: str, token: str | None) -> Entrant:
+        """See the base."""
+        stamp = _stamp(self._path)
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._read_again()
+        return super().admit(name, token)
+
+    def _read_again(self) -> None:
+        """Take what is in the file now, or stay with what was, if it is no roster any more."""
+        try:
+            entrants = Roster.read(self._path).entrants
+        except UserError as problem:
+            log.warning("the roster stays as it was", reason=str(problem))
+            return
+        super().__init__(entrants)
+        log.info("roster read again", entrants=len(entrants))
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Another for another content of the file; an empty one if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _read_entrant(value: object, number: int) -> Entrant:

@@ -33,6 +33,17 @@ __all__ = ["serve"]
     help="Let clients of the course's TCP protocol play too, on this port; 0 for any free one.",
 )
 @click.option(
+    "--web-port",
+    type=int,
+    metavar="PORT",
+    help="Show standings, games and records in the browser, on this port; 0 for any free one.",
+)
+@click.option(
+    "--practice",
+    is_flag=True,
+    help="Open a room where anybody can play against house players, until the server is stopped.",
+)
+@click.option(
     "--player",
     "programs",
     multiple=True,
@@ -64,6 +75,8 @@ def serve(
     host: str | None,
     port: int | None,
     course_port: int | None,
+    web_port: int | None,
+    practice: bool,
     programs: tuple[str, ...],
     min_players: int | None,
     max_players: int | None,
@@ -110,6 +123,8 @@ def serve(
             "tournament": {"name": name, "seed": seed, "games_at_once": games_at_once},
             "storage": {"data": data, "url": database},
             "records": {"folder": records},
+            "web": {"port": web_port},
+            "practice": {"enabled": practice or None, "stays": practice or None},
         },
     )
     played = _unfinished(settings, name) if resume else [settings]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import click
 
@@ -10,7 +11,7 @@ from croupier_server.app import App, Stopped, run
 from croupier_server.errors import StoppedByOrder
 from croupier_server.report import describe, standings
 from croupier_server.settings import Settings
-from croupier_server.tournament.progress import Progress
+from croupier_server.tournament.progress import Progress, TournamentResult
 
 __all__ = ["serve_all"]
 
@@ -30,14 +31,20 @@ def serve_all(
     Raises:
         CroupierError: see :meth:`~croupier_server.app.App.run`.
     """
-    first = played[0]
+    first, is_alone = played[0], len(played) == 1
+
+    def ended(result: TournamentResult) -> None:
+        _tell_end(result, app.folder, is_alone=is_alone)
+
     app = App(
         *played,
         listening=lambda port: click.echo(f"listening on {_address(first, port)}"),
         course_listening=lambda port: click.echo(
             f"clients of the course's protocol: {first.server.host} port {port}"
         ),
-        progress=tell or (lambda news: _tell(news, is_alone=len(played) == 1)),
+        web_listening=lambda url: click.echo(f"pages on {url}"),
+        progress=tell or (lambda news: _tell(news, is_alone=is_alone)),
+        ended=ended,
         is_new=is_new,
     )
     try:
@@ -48,12 +55,15 @@ def serve_all(
     except StoppedByOrder as stopped:
         click.echo(f"{stopped}; {_how_on(first)}", err=True)
         return 0
-    for result in app.results.values():
-        if len(app.results) > 1:
-            click.echo(f"\n{result.name}")
-        click.echo("\n".join(standings(result)))
-        click.echo(f"seed {result.seed}" + (f", records in {app.folder}" if app.folder else ""))
     return 0
+
+
+def _tell_end(result: TournamentResult, folder: Path | None, *, is_alone: bool) -> None:
+    """The table of a tournament that is over."""
+    if not is_alone:
+        click.echo(f"\n{result.name}")
+    click.echo("\n".join(standings(result)))
+    click.echo(f"seed {result.seed}" + (f", records in {folder}" if folder else ""))
 
 
 def _tell(progress: Progress, *, is_alone: bool) -> None:

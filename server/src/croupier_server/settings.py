@@ -39,6 +39,7 @@ __all__ = [
     "Settings",
     "StorageSettings",
     "TournamentSettings",
+    "WebSettings",
     "load_settings",
 ]
 
@@ -367,7 +368,7 @@ class StorageSettings(_Section):
 
 
 class PracticeSettings(_Section):
-    """The practice room: `join` with room `practice`, or `practice:greedy,minimax:2`."""
+    """The practice room: games with the house, and with others (docs/tournaments.md)."""
 
     enabled: Annotated[bool, Field(description="Whether there is one.")] = False
     house: Annotated[
@@ -381,6 +382,47 @@ class PracticeSettings(_Section):
     max_visits: Annotated[
         int, Field(ge=1, le=10_000, description="How many can practise at a time.")
     ] = 64
+    max_tiles: Annotated[
+        int, Field(ge=9, le=1_600, description="The largest board that can be asked for, in tiles.")
+    ] = 120
+    clockless: Annotated[
+        bool, Field(description="Whether a game without a clock can be asked for.")
+    ] = True
+    away_ms: Annotated[
+        Millis,
+        Field(description="In a game without a clock, how long who is away can still come back."),
+    ] = 300_000
+    table_wait_ms: Annotated[
+        Millis, Field(description="How long people wait at a table for the others to come.")
+    ] = 600_000
+
+
+class WebSettings(_Section):
+    """The pages: standings, boards and records in the browser."""
+
+    port: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=65_535,
+            description="The port to show them on; 0 for any free one, no pages if absent.",
+        ),
+    ] = None
+    host: Annotated[
+        str | None,
+        Field(description="The address to show them on; that of `server.host` if absent."),
+    ] = None
+    max_connections: Annotated[
+        int, Field(ge=2, le=100_000, description="Connections at a time; more get HTTP 503.")
+    ] = 2_000
+    operator_token_hash: Annotated[
+        str | None,
+        Field(
+            pattern=r"^sha256:[0-9a-f]{64}$",
+            description="The hash of the operator's token, where there is no data directory to "
+            "keep it in: `croupier operator-token` prints both (docs/operator.md).",
+        ),
+    ] = None
 
 
 class Settings(BaseSettings):
@@ -402,6 +444,7 @@ class Settings(BaseSettings):
     storage: StorageSettings = StorageSettings()
     records: RecordSettings = RecordSettings()
     practice: PracticeSettings = PracticeSettings()
+    web: WebSettings = WebSettings()
 
     @model_validator(mode="after")
     def _board_has_room(self) -> Settings:

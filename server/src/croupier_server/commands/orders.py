@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Final
-
 import click
 
 from croupier_server.options import data_options
 
-if TYPE_CHECKING:
-    from croupier_server.commands.places import Place
-    from croupier_server.storage.catalogue import OrderRow, TournamentRow
-
-__all__ = ["disqualify", "pause", "replay", "resume", "stop", "void", "withdraw"]
-
-PATIENCE_S: Final = 5.0
-"""How long an answer is waited for; a server looks for orders four times a second."""
-
-LOOK_S: Final = 0.1
-"""How often it is looked whether the answer is there."""
+__all__ = ["disqualify", "pause", "replay", "resume", "start", "stop", "void", "withdraw"]
 
 _name = click.argument("name", required=False)
 _reason = click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept with it.")
@@ -39,6 +26,14 @@ def pause(name: str | None, data: str | None, database: str | None) -> int:
 def resume(name: str | None, data: str | None, database: str | None) -> int:
     """Start games of the tournament NAME again, after a pause."""
     return _order("resume", name, data, database)
+
+
+@click.command()
+@_name
+@data_options
+def start(name: str | None, data: str | None, database: str | None) -> int:
+    """Begin the tournament NAME with the players that are there, and wait for no more."""
+    return _order("start", name, data, database)
 
 
 @click.command()
@@ -108,63 +103,13 @@ def _order(
     reason: str = "",
 ) -> int:
     """Give an order and wait for its answer; the exit code."""
+    from croupier_server.commands.giving import give
     from croupier_server.commands.places import Place
-    from croupier_server.errors import UserError
 
     place = Place.given(data, database)
     row = place.tournament(name)
-    if row.status == "finished":
-        from croupier_server.commands.afterwards import act
-
-        click.echo(act(place.where, row, verb, about, reason, by=giver()))
-        return 0
-    order = _answered(place, _give(place, row, verb, about, reason))
-    if order.outcome is None:
-        click.echo(_unanswered(verb, row))
-        return 0
-    if order.outcome.startswith("refused:"):
-        raise UserError(_named(row, order.outcome))
-    click.echo(_named(row, order.outcome))
+    click.echo(give(place, row, verb, about, reason, by=giver()))
     return 0
-
-
-def _give(place: Place, row: TournamentRow, verb: str, about: str, reason: str) -> OrderRow:
-    from croupier_server.storage import catalogue
-    from croupier_server.storage.once import look_once
-
-    argument = {"about": about, "reason": reason}
-    return look_once(
-        place.where,
-        lambda connection: catalogue.give_order(connection, row.id, verb, argument, by=giver()),
-    )
-
-
-def _answered(place: Place, order: OrderRow) -> OrderRow:
-    """The order once it is answered, or as it is when patience ends."""
-    from croupier_server.storage import catalogue
-
-    number, until = order.id, time.monotonic() + PATIENCE_S
-    while order.outcome is None and time.monotonic() < until:
-        time.sleep(LOOK_S)
-        found = place.read(lambda connection: catalogue.find_order(connection, number))
-        order = found or order
-    return order
-
-
-def _unanswered(verb: str, row: TournamentRow) -> str:
-    if row.status == "gathering":
-        return _named(row, f"{verb} is noted; it is carried out once the tournament has begun")
-    return _named(
-        row,
-        f"{verb} is noted, but no server plays it now; the order is carried out when it goes on: "
-        "croupier run FILE",
-    )
-
-
-def _named(row: TournamentRow, text: str) -> str:
-    from croupier_server.commands.places import safe
-
-    return f"{safe(row.name)}: {safe(text, 300)}"
 
 
 def giver() -> str:

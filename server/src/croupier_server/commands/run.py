@@ -26,12 +26,19 @@ __all__ = ["run"]
 )
 @click.option("--host", metavar="ADDRESS", help="Listen on this address [127.0.0.1].")
 @click.option("--port", type=int, help="Listen on this port; 0 for any free one [8000].")
+@click.option(
+    "--web-port",
+    type=int,
+    metavar="PORT",
+    help="Show standings, games and records in the browser, on this port; 0 for any free one.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="Log everything on stderr, not only warnings.")
 @data_options
 def run(
     files: tuple[Path, ...],
     host: str | None,
     port: int | None,
+    web_port: int | None,
     verbose: bool,
     data: str | None,
     database: str | None,
@@ -48,11 +55,12 @@ def run(
     from croupier_server.settings import load_settings
 
     configure_logs(verbose)
-    storage = {"data": data, "url": database}
-    played: list[Settings] = [
-        load_settings(file, {"server": {"host": host, "port": port}, "storage": storage})
-        for file in files
-    ]
+    given: dict[str, dict[str, object]] = {
+        "server": {"host": host, "port": port},
+        "storage": {"data": data, "url": database},
+        "web": {"port": web_port},
+    }
+    played: list[Settings] = [load_settings(file, given) for file in files]
     _check_names(files, played)
     with progress_bar(played) as tell:
         return serve_all(played, tell=tell)

@@ -116,6 +116,10 @@ class View:
             known[count_forfeits] = tallied(results, count_forfeits=count_forfeits)
         return known[count_forfeits]
 
+    def take_over(self, tallies: Tallies) -> None:
+        """Keep what all results come to, forfeits too, where that is known already."""
+        self._known.tallies[True] = tallies
+
     def ratings(self) -> tuple[Rating, ...]:
         """The ratings by all results that there are, alike whenever they are asked for."""
         if self._known.ratings is None:

@@ -131,6 +131,7 @@ class CourseSeat(asyncio.Protocol):
         self._kept: NoAnswer | None = None  # a fault out of turn; it decides when next asked
         self._ignored = 0  # bytes that came after the fault
         self._has_moved = False
+        self._owes = False  # whether a call was given up, whose answer may still come
 
     def __repr__(self) -> str:
         return f"<CourseSeat {self.name!r} at {self.address}>"
@@ -155,8 +156,12 @@ class CourseSeat(asyncio.Protocol):
         """See :meth:`croupier_server.seats.Seat.tell`; the course's protocol tells nothing."""
 
     def pardon(self) -> bool:
-        """See :meth:`croupier_server.seats.Seat.pardon`; after a fault nothing is read any more."""
-        return self._kept is None
+        """See :meth:`croupier_server.seats.Seat.pardon`.
+
+        After a fault nothing is read any more; and an answer that is still owed would be taken for
+        that to the next call, since calls have no ids here.
+        """
+        return self._kept is None and not self._owes
 
     def dismiss(self, fault: Fault | None) -> None:
         """See :meth:`croupier_server.seats.Seat.dismiss`; there is no way to say why."""
@@ -276,6 +281,7 @@ class CourseSeat(asyncio.Protocol):
         detail = self._too_late(opened)
         if pending:
             detail += f", only a part of one: {pending[:100]}"
+        self._owes = True
         self._settle(opened, NoAnswer(Verdict.TIMEOUT, detail, pending or None))
 
     def _too_late(self, opened: _Open) -> str:

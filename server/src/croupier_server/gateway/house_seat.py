@@ -13,7 +13,10 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Final
+
+import structlog
 
 from croupier_common.messages import ServerNotification
 from croupier_common.notation import state_from_json, state_to_json
@@ -25,6 +28,8 @@ from croupier_server.seats import Answer, Call, Kind, NoAnswer, out_of_it
 from croupier_server.turn_call import TurnCall
 
 __all__ = ["HousePool", "HouseSeat"]
+
+log = structlog.get_logger(__name__)
 
 _MANY: Final = 1_000
 """How many games a house player can play at once: it keeps nothing of any."""
@@ -47,8 +52,21 @@ class HousePool:
             "state": state_to_json(request.state),
             "rules": request.state.rules.to_json(),
         }
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._running(), _choose, json.dumps(job))
+        text = json.dumps(job)
+        try:
+            return await self._run(text)
+        except BrokenProcessPool:  # a process was killed, and all of the pool with it
+            return await self._run(text)
+
+    async def _run(self, text: str) -> object:
+        pool = self._running()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, _choose, text)
+        except BrokenProcessPool:
+            if self._pool is pool:
+                log.warning("a process of the house players was killed; they get new ones")
+                self._pool = None
+            raise
 
     def close(self) -> None:
         """End the processes, whatever they think about; may be called twice."""

@@ -185,6 +185,11 @@ class WebSocketSeat:
         if self._connection is not None:
             self._close_dismissed(self._connection)
 
+    def send_away(self, code: CloseCode) -> None:
+        """Close its connection, if it is here, for a reason that is not its own."""
+        if self._connection is not None:
+            self._connection.close(code, "")
+
     # -- for the gateway
 
     @property
@@ -252,6 +257,9 @@ class WebSocketSeat:
         self._connection = None
         why = why_closed(closed)
         self._away = why.detail
+        for request in self._open.values():
+            if request.budget_ms is None:  # no clock of its own would ever end the waiting
+                self._await_delivery(request)
         if why.verdict is not Verdict.DISCONNECTED:
             self._fault(why)
 
@@ -268,6 +276,9 @@ class WebSocketSeat:
     async def _deliver(self, request: _Open, connection: Connection) -> None:
         """Send a request; its clock starts when that is done for the first time."""
         connection.session.asked(request.id)
+        if request.clock is not None and request.budget_ms is None:
+            self._charge_grace(request)
+            request.set_timer(None)
         if request.clock is None:
             self._charge_grace(request)
             now = self._loop.time()
@@ -285,6 +296,7 @@ class WebSocketSeat:
         if request.away_since:
             waited = self._loop.time() - request.away_since
             self._grace_s[request.game] = max(0.0, self._grace_s[request.game] - waited)
+            request.away_since = 0.0
 
     def _never_delivered(self, request: _Open) -> None:
         self._grace_s[request.game] = 0.0
@@ -398,6 +410,7 @@ class WebSocketSeat:
             game, last = message.params.game, message.params.events[-1]["seq"]
         elif isinstance(message, GameEnd):
             game, last = message.params.game, 1 << 62  # nothing follows it
+            self._grace_s.pop(game, None)
         else:
             return
         self._told.setdefault(game, []).append((last, text))

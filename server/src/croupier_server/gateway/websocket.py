@@ -19,7 +19,6 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
 from websockets.protocol import Event
-from websockets.typing import Origin
 
 from croupier_common.messages import (
     PROTOCOL,
@@ -33,6 +32,7 @@ from croupier_common.messages import (
 from croupier_common.session import CloseCode, JoinAsked, Misbehaved
 from croupier_server import __version__
 from croupier_server.errors import Refused, UserError
+from croupier_server.gateway.origins import web_origins
 from croupier_server.gateway.player import Connection, WebSocketSeat
 from croupier_server.heartbeat import Heartbeat
 from croupier_server.seats import Admission, Admit, Leave, Seat
@@ -81,9 +81,13 @@ class WebSocketGateway:
             they count; or raises :class:`~croupier_server.errors.Refused`.
         leave: told when a player that was admitted is away; True if nobody waits for it, so that
             it can't come back.
+
+    Attributes:
+        origins: which web pages may connect; our own, once their port is put there.
     """
 
     def __init__(self, settings: Settings, admit: Admit, leave: Leave) -> None:
+        self.origins = web_origins(settings)
         self._settings = settings
         self._admit = admit
         self._leave = leave
@@ -125,7 +129,6 @@ class WebSocketGateway:
                 process_request=self._process_request,
                 server_header=None,
                 create_connection=_Socket,
-                origins=[None, *map(Origin, where.origins)],
                 ssl=tls,
             )
         except OSError as problem:
@@ -176,6 +179,10 @@ class WebSocketGateway:
         limits = self._settings.limits
         if request.path == "/healthz":
             return connection.respond(HTTPStatus.OK, "ok\n")
+        origins, hosts = (request.headers.get_all(name) for name in ("Origin", "Host"))
+        if origins and not self.origins.allows(", ".join(origins), ", ".join(hosts)):
+            text = "this web page may not connect here; see server.origins in the settings\n"
+            return connection.respond(HTTPStatus.FORBIDDEN, text)
         if self._connections >= limits.max_connections:
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections\n")
         waiting = self._unjoined[_address(connection)]

@@ -52,6 +52,7 @@ from croupier_server.storage.tournaments import (
     TournamentStatus,
     create_tournament,
     find_tournament,
+    set_config,
     set_status,
     tournaments,
 )
@@ -97,6 +98,7 @@ __all__ = [
     "reopen",
     "results",
     "running_games",
+    "set_config",
     "set_entrant",
     "set_ratings",
     "set_status",

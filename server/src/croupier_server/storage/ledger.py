@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,6 +128,22 @@ class DatabaseLedger:
             )
         )
 
+    async def strikes(self, name: str, number: int) -> None:
+        """See :class:`~croupier_server.tournament.ledger.Ledger`."""
+        entrant = self._entrants[name]
+        await self.database.run(
+            lambda connection: catalogue.set_entrant(connection, entrant, strikes=number)
+        )
+
+    async def session(self, name: str, seat: Seat) -> None:
+        """See :class:`~croupier_server.tournament.ledger.Ledger`."""
+        if not isinstance(seat, WebSocketSeat):
+            return
+        entrant, key = self._entrants[name], session_key(seat.token)
+        await self.database.run(
+            lambda connection: catalogue.set_entrant(connection, entrant, session=key)
+        )
+
     # -- games
 
     async def issue(self, pairings: Sequence[Pairing]) -> None:
@@ -188,6 +204,14 @@ class DatabaseLedger:
 
     # -- the whole
 
+    async def restart(self, config: Mapping[str, Any], format_name: str, seed: int) -> None:
+        """Nobody has played so far: it may begin with other settings."""
+        await self.database.run(
+            lambda connection: catalogue.set_config(
+                connection, self.tournament, config, format_name, seed
+            )
+        )
+
     async def status(self, status: Status) -> None:
         """See :class:`~croupier_server.tournament.ledger.Ledger`."""
         await self.database.run(
@@ -232,13 +256,8 @@ class DatabaseLedger:
 
     # -- after a restart
 
-    async def begun(self, kept: Kept, can_go_on: Callable[[Record], bool]) -> Begun:
-        """How far the tournament was played.
-
-        Args:
-            can_go_on: whether a game that was going on can do so; one that can't is interrupted,
-                to be played again.
-        """
+    async def begun(self, kept: Kept) -> Begun:
+        """How far the tournament was played; a game whose journal is damaged is interrupted."""
         self._entrants = {row.name: row.id for row in kept.entrants}
         found = await self.database.run(self._read)
         self._pairings = found.pairings
@@ -246,7 +265,7 @@ class DatabaseLedger:
         for game, (row, lines) in found.running.items():
             self._games[game] = row
             record = _unfinished(game, lines)
-            if record is not None and can_go_on(record):
+            if record is not None:
                 running[game] = record
             else:
                 await self.interrupt(game)
@@ -257,14 +276,9 @@ class DatabaseLedger:
             attempts=found.attempts,
             running=running,
             out={row.name: _fault(row) for row in kept.entrants if row.status != "in"},
+            strikes={row.name: row.strikes for row in kept.entrants},
             is_paused=kept.row.status == "paused",
         )
-
-    async def unfinished(self) -> Sequence[Record]:
-        """The records of the games that were going on, as far as they can be read."""
-        found = await self.database.run(self._read)
-        records = [_unfinished(game, lines) for game, (_, lines) in found.running.items()]
-        return [record for record in records if record is not None]
 
     def _read(self, connection: Connection) -> _Found:
         pairings = catalogue.pairings(connection, self.tournament)

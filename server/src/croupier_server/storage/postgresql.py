@@ -231,4 +231,6 @@ def _reason(problem: BaseException) -> str:
     if isinstance(cause, TimeoutError):
         return "no answer in time"
     text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+    if "cannot switch to state" in text:  # the driver's, when it is cut off in the middle
+        return "the connection was lost"
     return " ".join(text.split())

@@ -7,10 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import structlog
+
+from croupier_common.errors import RecordError
 from croupier_common.record import RecordWriter, read_record
 from croupier_server.errors import UserError
 
 __all__ = ["RESULT_FILE", "new_folder", "whole_record", "write_records"]
+
+log = structlog.get_logger(__name__)
 
 RESULT_FILE: Final = "tournament.json"
 """The name of the file with the tournament's result."""
@@ -50,7 +55,12 @@ def write_records(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, lines in games.items():
-            _write_whole(folder / f"{name}.jsonl", "".join(whole_record(lines)))
+            try:
+                whole = whole_record(lines)
+            except RecordError:
+                log.exception("the journal of a game is damaged; it is written as it is", game=name)
+                whole = lines
+            _write_whole(folder / f"{name}.jsonl", "".join(whole))
         if result is not None:
             _write_whole(folder / RESULT_FILE, json.dumps(result, indent=2) + "\n")
     except OSError as problem:

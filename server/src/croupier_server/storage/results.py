@@ -81,9 +81,19 @@ def insert_result(
     connection.execute(insert(table), _rows(pairing, game, result, details or {}))
 
 
-def results(connection: Connection, tournament: int) -> Mapping[str, Result]:
-    """All results of a tournament, by the pairings' ids."""
+MAX_IN: Final = 500
+"""How many rows a query names; for more it asks for all of the tournament."""
+
+
+def results(
+    connection: Connection, tournament: int, among: Sequence[PairingRow] | None = None
+) -> Mapping[str, Result]:
+    """The results of a tournament, by the pairings' ids: all, or those of some pairings."""
     of_it = pairings.c.tournament_id == tournament
+    rows = all_pairings(connection, tournament) if among is None else among
+    paired: Mapping[int, PairingRow] = {row.id: row for row in rows}
+    if among is not None and len(among) <= MAX_IN:
+        of_it = table.c.pairing_id.in_(list(paired))
     query = (
         select(
             *(table.c.pairing_id, table.c.kind, table.c.name, table.c.place),
@@ -93,11 +103,11 @@ def results(connection: Connection, tournament: int) -> Mapping[str, Result]:
         .where(of_it)
         .order_by(table.c.pairing_id, table.c.standing)
     )
-    paired: Mapping[int, PairingRow] = {row.id: row for row in all_pairings(connection, tournament)}
     found = groupby(connection.execute(query).all(), itemgetter(0))
     return {
         (pairing := paired[number].pairing).game: _result(pairing, list(rows))
         for number, rows in found
+        if number in paired
     }
 
 

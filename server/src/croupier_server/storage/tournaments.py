@@ -18,6 +18,7 @@ __all__ = [
     "TournamentStatus",
     "create_tournament",
     "find_tournament",
+    "set_config",
     "set_status",
     "tournaments",
 ]
@@ -84,6 +85,18 @@ def tournaments(connection: Connection) -> Sequence[TournamentRow]:
     """All of them, oldest first."""
     query = select_rows(table, TournamentRow).order_by(table.c.id)
     return as_rows(connection, query, TournamentRow)
+
+
+def set_config(
+    connection: Connection,
+    tournament: int,
+    config: Mapping[str, Any],
+    format_name: str,
+    seed: int,
+) -> None:
+    """Put other settings in the place of those that a tournament was made with."""
+    values = {"config": config, "format": format_name, "seed": seed}
+    connection.execute(update(table).where(table.c.id == tournament).values(values))
 
 
 def set_status(

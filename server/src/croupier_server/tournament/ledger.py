@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from croupier_common.board_spec import BoardSpec
 from croupier_common.game import NumberedEvent
 from croupier_common.record import Record
-from croupier_common.verdict import Fault, Verdict
+from croupier_common.verdict import Fault, Phase, Verdict
 from croupier_server.croupier import EventSink, GameReport, Table
 from croupier_server.seats import Seat
-from croupier_server.tournament.model import Pairing, Result
+from croupier_server.tournament.model import Pairing, Result, ResultKind
 
-__all__ = ["Begun", "Book", "Ledger", "NoLedger", "Order", "Status", "result_of"]
+__all__ = ["Begun", "Book", "Ledger", "NoLedger", "Order", "Status", "result_of", "unplayed"]
 
 Status = Literal["gathering", "running", "paused", "finished", "failed"]
 
@@ -40,6 +40,7 @@ class Begun:
         attempts: how often each game was begun.
         running: the records of games that were going on.
         out: why the operator, or a failure between games, put somebody out.
+        strikes: how often each was ejected, as far as that was written down.
         is_paused: whether the operator has paused it.
     """
 
@@ -49,7 +50,23 @@ class Begun:
     attempts: Mapping[str, int]
     running: Mapping[str, Record]
     out: Mapping[str, Fault]
+    strikes: Mapping[str, int] = field(default_factory=dict[str, int])
     is_paused: bool = False
+
+    def ejections(self) -> Iterator[tuple[str, Fault]]:
+        """Who was ejected by its own fault, in games that are over and in those that go on."""
+        for result in self.results.values():
+            for name, verdict in result.verdicts.items():
+                if verdict.is_fault:
+                    yield name, Fault(verdict, Phase.TOURNAMENT, f"in game {result.game}")
+        for record in self.running.values():
+            names = {seat.color.value: seat.name for seat in record.header.players}
+            for line in record.lines:
+                if line.event["kind"] == "eject":
+                    verdict, phase = Verdict(line.event["verdict"]), Phase(line.event["phase"])
+                    fault = Fault(verdict, phase, str(line.obs.get("detail", "")))
+                    if verdict.is_fault:
+                        yield names[line.event["color"]], fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +123,14 @@ class Ledger(Protocol):
         """A player takes part no more."""
         ...
 
+    async def strikes(self, name: str, number: int) -> None:
+        """How often a player was ejected from games."""
+        ...
+
+    async def session(self, name: str, seat: Seat) -> None:
+        """A player is back with another session."""
+        ...
+
     async def status(self, status: Status) -> None:
         """How it stands."""
         ...
@@ -158,6 +183,12 @@ class NoLedger:
     async def out(self, name: str, fault: Fault) -> None:
         """See :class:`Ledger`."""
 
+    async def strikes(self, name: str, number: int) -> None:
+        """See :class:`Ledger`."""
+
+    async def session(self, name: str, seat: Seat) -> None:
+        """See :class:`Ledger`."""
+
     async def status(self, status: Status) -> None:
         """See :class:`Ledger`."""
 
@@ -188,4 +219,18 @@ def result_of(pairing: Pairing, report: GameReport, unseated: Mapping[str, Verdi
         verdicts={**unseated, **{name: fault.verdict for name, fault in report.faults.items()}},
         fish={names[color]: fish for color, fish in outcome.fish.items()},
         tiles={names[color]: tiles for color, tiles in outcome.tiles.items()},
+    )
+
+
+def unplayed(pairing: Pairing, unseated: Mapping[str, Verdict], kind: ResultKind) -> Result:
+    """The result of a pairing without a game: who is there has won it, if anybody is."""
+    there = tuple(name for name in pairing.players if name not in unseated)
+    return Result(
+        game=pairing.game,
+        block=pairing.block,
+        round=pairing.round,
+        players=pairing.players,
+        kind=kind,
+        ranking=(there,) if there and kind != "void" else (),
+        verdicts=unseated,
     )

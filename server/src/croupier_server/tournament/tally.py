@@ -64,14 +64,17 @@ class Tally:
 Tallies = defaultdict[str, Tally]
 
 
-def tallied(results: Iterable[Result], *, count_forfeits: bool = True) -> Tallies:
+def tallied(
+    results: Iterable[Result], *, count_forfeits: bool = True, onto: Tallies | None = None
+) -> Tallies:
     """What the results come to, by name.
 
     Args:
         count_forfeits: whether a game for which too few were there counts like one that was lost
             and won; else it gives nobody anything.
+        onto: what other results came to, to which these are added in place.
     """
-    tallies: Tallies = defaultdict(Tally)
+    tallies: Tallies = defaultdict(Tally) if onto is None else onto
     for result in results:
         _went_on(tallies, result)
         if result.kind == "void":

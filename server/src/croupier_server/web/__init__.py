@@ -1,0 +1,1 @@
+"""The pages: what is on, standings, boards and replays in the browser."""
