@@ -11,6 +11,7 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -271,3 +272,21 @@ def test_zoo_against_a_server_of_ones_own(tmp_path: Path) -> None:
         done = croupier("check", url, "--honest", "2", *only)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "6 of 6 ended as they should" in done.stdout
+
+
+@pytest.mark.timeout(120)
+def test_demo_is_shown_in_the_browser_until_it_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require("posix", os.name == "posix", "signals are sent to processes")
+    monkeypatch.setenv("BROWSER", "true")  # which does nothing
+    command = ("demo", "--web", "--players", "2", "--board", "3x4")
+    with started("croupier_server", *command, cwd=tmp_path) as process:
+        url = wait_for(process, "watch it on").split()[-1]
+        wait_for(process, "step through any game on the pages")
+        game = url.partition("/live")[0] + "/g/1.1"
+        with urlopen(game, timeout=PATIENCE_S) as page:
+            assert "The game is over" in page.read().decode()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
+    assert len(verified(tmp_path / "demo-records" / "1")) >= 1

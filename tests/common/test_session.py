@@ -185,7 +185,7 @@ def test_closing_closes_every_request() -> None:
 
 @pytest.mark.parametrize("code", CloseCode)
 def test_close_code_is_one_that_a_server_may_send(code: CloseCode) -> None:
-    assert code in {1000, 1001, 1002, 1007, 1009, 1011} or 4000 <= code < 5000
+    assert code in {1000, 1001, 1002, 1007, 1009, 1011, 1012} or 4000 <= code < 5000
     assert code.meaning
 
 

@@ -185,3 +185,18 @@ async def test_reply_at_the_deadline_is_a_move_or_a_time_out_and_the_record_agre
             obs = mine[0]["obs"]
             assert obs["think_ms"] - obs["stall_ms"] <= 320
         assert len(mine) >= 1
+
+
+async def test_pace_for_an_audience_is_charged_to_nobody(tmp_path: Path) -> None:
+    settings = quick_settings(
+        tmp_path, clocks={"pace_ms": 60, "move_ms": 50, "place_ms": 50}, game={"board": "4x3"}
+    )
+    began = time.monotonic()
+    arena = await play(settings, [Script("a"), Script("b")])
+    took = time.monotonic() - began
+    assert not arena.result.faults
+    record = (tmp_path / "1" / "1.1.jsonl").read_text(encoding="utf-8")
+    obs = [json.loads(line)["obs"] for line in record.splitlines()]
+    think = [one["think_ms"] for one in obs if "think_ms" in one]
+    assert took > 0.06 * (len(think) - 1)
+    assert max(think) < 50

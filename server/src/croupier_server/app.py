@@ -208,7 +208,8 @@ class App:
                     group.create_task(self._play_one(room), name=f"tournament {room.name}")
         except BaseExceptionGroup as several:
             raise first_of(several) from None
-        if self._settings.practice.enabled and self._settings.practice.stays:
+        practice, web = self._settings.practice, self._settings.web
+        if (practice.enabled and practice.stays) or (web.port is not None and web.stays):
             await asyncio.get_running_loop().create_future()
         if self.unplayed:
             raise next(iter(self.unplayed.values()))

@@ -153,6 +153,7 @@ class Croupier:
         self._stalled_ms = 0
         self._writer = StateWriter()
         self._started = 0.0
+        self._next_turn = 0.0  # when it may be asked for, where games have a pace
 
     async def play(
         self, begun: Record | None = None, absent: Mapping[Color, Fault] | None = None
@@ -272,6 +273,8 @@ class Croupier:
             self._writer,
         )
         limit_ms = None if has_no_clock(seat, clocks) else budget_ms + bank.left_ms
+        if clocks.pace_ms:
+            await self._keep_pace(clocks.pace_ms)
         guard.begin(guard_s(limit_ms, clocks))
         answer = await seat.ask(call, limit_ms)
         guard.end()
@@ -282,6 +285,13 @@ class Croupier:
             fault = Fault(answer.verdict, request.phase, answer.detail, answer.sent)
             events = self._game.fault(request.color, fault)
         await self._happened(events, timing_of(answer))
+
+    async def _keep_pace(self, pace_ms: int) -> None:
+        """Wait until the audience has seen the last turn; before a player's clock starts."""
+        now = time.monotonic()
+        self._next_turn = max(self._next_turn, now)
+        await asyncio.sleep(self._next_turn - now)
+        self._next_turn += pace_ms / 1000
 
     def _took(self, request: TurnRequest, answer: Answer | NoAnswer) -> None:
         """Keep account of the time that an answer took, the player's and ours."""

@@ -33,6 +33,9 @@ _CAST: Final = (
 )
 """Names and targets of the first eight; more players take the honest ones again."""
 
+_PACE_MS: Final = 700
+"""From one turn to the next where people watch."""
+
 _LOOK_S: Final = 0.1
 """How often the players' processes are looked after until all have joined."""
 
@@ -49,10 +52,16 @@ _LOOK_S: Final = 0.1
     metavar="SECONDS",
     help="For a move or placement.",
 )
+@click.option(
+    "--web",
+    is_flag=True,
+    help="Watch it in the browser, at a pace for people; the pages stay until Ctrl-C.",
+)
 @game_options
 def demo(
     players: int,
     move_time: float,
+    web: bool,
     rules: str | None,
     board: str | None,
     seed: int | None,
@@ -89,7 +98,12 @@ def demo(
                 "periods": 1,
                 "ages": "declared",
             },
-            "clocks": {"place_ms": move_ms, "move_ms": move_ms},
+            "clocks": {
+                "place_ms": move_ms,
+                "move_ms": move_ms,
+                "pace_ms": _PACE_MS if web else 0,
+            },
+            "web": {"port": 0 if web else None, "stays": web},
             "game": {"rules": rules, "board": board or "5x5,holes=2,fish=1-5"},
             "tournament": {"name": "demo", "seed": seed, "games_at_once": games_at_once},
             "storage": {"data": folder, "url": None},
@@ -107,15 +121,37 @@ def demo(
         def listening(port: int) -> None:
             house.start(f"ws://127.0.0.1:{port}")
 
-        app = App(settings, listening=listening, progress=progress, folder=folder)
+        def ended(result: TournamentResult) -> None:
+            click.echo("\n".join(standings(result)))
+            if web:
+                click.echo("step through any game on the pages; Ctrl-C ends them")
+
+        app = App(
+            settings,
+            listening=listening,
+            web_listening=_open_pages,
+            progress=progress,
+            ended=ended,
+            folder=folder,
+        )
         with House(_cast(players, seed), folder / "logs") as house:
             try:
-                result = run(_attended(app, house, lambda: has_begun))
+                run(_attended(app, house, lambda: has_begun))
             except Stopped as stopped:
-                click.echo(f"stopped by {stopped}; see {folder}", err=True)
-                return 128 + stopped.signum
-    click.echo("\n".join(standings(result)))
+                if not app.results:
+                    click.echo(f"stopped by {stopped}; see {folder}", err=True)
+                    return 128 + stopped.signum
+    (result,) = app.results.values()
     return _check(result, folder)
+
+
+def _open_pages(url: str) -> None:
+    """Show the wall of games in the browser, if there is one."""
+    import webbrowser
+
+    page = f"{url.removesuffix('/')}/t/demo/live?pace=500"
+    click.echo(f"watch it on {page}")
+    webbrowser.open(page)
 
 
 def _cast(players: int, seed: int) -> Sequence[HousePlayer]:

@@ -196,10 +196,12 @@ class Room:
         """Let everybody go who is still here; may be called twice."""
         self._lobby.close()
         seats = self._manager.players.seats if self._manager is not None else self._lobby.seats
-        code = CloseCode.RESTARTING if self.goes_on else CloseCode.STOPPING
+        code, reason = CloseCode.STOPPING, "the server stops"
+        if self.goes_on:
+            code, reason = CloseCode.RESTARTING, "the server stops; the tournament goes on later"
         for seat in seats:
             if isinstance(seat, WebSocketSeat):
-                seat.send_away(code)
+                seat.send_away(code, reason)
         await self._programs.stop()
 
     # -- for the gateways

@@ -165,6 +165,15 @@ class Clocks(_Section):
             description="In a game, how long requests wait in all for a player that is away.",
         ),
     ] = 10_000
+    pace_ms: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=60_000,
+            description="The least time from one turn of a game to the next, for an audience; it "
+            "is charged to nobody.",
+        ),
+    ] = 0
     no_clock: Annotated[
         tuple[str, ...],
         Field(description="Names of players without a clock: people, or a player in a debugger."),
@@ -415,6 +424,10 @@ class WebSettings(_Section):
     max_connections: Annotated[
         int, Field(ge=2, le=100_000, description="Connections at a time; more get HTTP 503.")
     ] = 2_000
+    stays: Annotated[
+        bool,
+        Field(description="Whether the pages stay after the tournament, until they are stopped."),
+    ] = False
     operator_token_hash: Annotated[
         str | None,
         Field(

@@ -185,10 +185,10 @@ class WebSocketSeat:
         if self._connection is not None:
             self._close_dismissed(self._connection)
 
-    def send_away(self, code: CloseCode) -> None:
+    def send_away(self, code: CloseCode, reason: str) -> None:
         """Close its connection, if it is here, for a reason that is not its own."""
         if self._connection is not None:
-            self._connection.close(code, "")
+            self._connection.close(code, reason)
 
     # -- for the gateway
 

@@ -479,11 +479,12 @@ class Manager:
             log.exception("a late player could not be let in", player=name)
             fault, is_asked = None, False
         async with self.decisions:
-            del self._entering[name]
             if fault is not None or not is_asked or self.is_closed:
+                del self._entering[name]
                 seat.dismiss(fault)
                 return
             await self.ledger.enter(seat)
+            del self._entering[name]  # its name and its place are taken all the time
             self.players.add(seat)
         self.look_again()
 

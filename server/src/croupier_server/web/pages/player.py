@@ -23,6 +23,7 @@ from croupier_server.web.found import GameLine, Heading, found_view, game_lines
 from croupier_server.web.histogram import Bin, binned, histogram_svg
 from croupier_server.web.openapi import PAGE_AND_SIZE, Operation
 from croupier_server.web.paging import Paging
+from croupier_server.web.rating_chart import RatingPoint, course_of, rating_svg
 from croupier_server.web.site import Site, twin
 from croupier_server.web.views import Views
 
@@ -58,6 +59,7 @@ OPERATIONS: Final = (
             "paging": ("object", "Which of its games these are."),
             "ejections": ("array", "From which games it was ejected, and what to do about it."),
             "think_times": ("array", "How many answers of its last games took how long."),
+            "ratings": ("array", "Its rating after each game, with an interval, as in a ladder."),
         },
         PAGE_AND_SIZE,
     ),
@@ -119,6 +121,12 @@ class PlayerPage:
     paging: Paging
     ejections: Sequence[Ejection]
     bins: Sequence[Bin]
+    course: Sequence[RatingPoint] = ()
+
+    @property
+    def course_chart(self) -> str:
+        """The course of the rating as SVG; nothing if there is none."""
+        return rating_svg(self.course) if len(self.course) > 1 else ""
 
     @property
     def chart(self) -> str:
@@ -157,6 +165,7 @@ class PlayerPage:
                 {"from_ms": one.low_ms, "to_ms": one.high_ms, "answers": one.count}
                 for one in self.bins
             ],
+            "ratings": [one.to_json() for one in self.course],
         }
 
 
@@ -189,6 +198,7 @@ def load(
         paging,
         list(_ejections(lines, player, details))[:MAX_EJECTIONS],
         binned(_think_times(connection, view, lines, player)),
+        course_of(view, player),
     )
 
 
