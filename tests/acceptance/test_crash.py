@@ -251,6 +251,7 @@ async def _killed_again_and_again(
     assert json.dumps(kept.result["games"]) == json.dumps(right.result["games"])
 
 
+@pytest.mark.timeout(180)
 async def test_server_that_is_killed_goes_on_where_it_was(
     tmp_path: Path, where: Path | str
 ) -> None:
@@ -269,12 +270,14 @@ async def test_server_that_is_killed_thirty_times_goes_on_where_it_was(
     )
 
 
+@pytest.mark.timeout(180)
 async def test_knock_out_that_is_killed_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     await _killed_again_and_again(
         tmp_path, tmp_path / "data", 2, format="knockout", board="9x9,fish=1-5", think_s=0.05
     )
 
 
+@pytest.mark.timeout(180)
 async def test_server_that_is_stopped_in_peace_goes_on_with_the_same_players(
     tmp_path: Path,
 ) -> None:

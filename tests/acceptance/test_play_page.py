@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from croupier_server.settings import Settings
 from croupier_server.web.pages.play import PlayPage
 from croupier_server.web.site import Doors
-from support.browser import chromium, new_page
+from support.browser import PATIENCE_MS, chromium, new_page
 
 HOSTILE = "<b>Ada</b>"
 MAY_CHOOSE = "#seat-board .legal, #after:not([hidden])"
@@ -152,7 +152,7 @@ def test_whole_game_by_touch_on_a_phone(chrome: Browser, site: str) -> None:
     context = chrome.new_context(
         viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     begin(page, site, "greedy", "random", board="8x4,holes=2,fish=1-4")
     play_on(page, by_touch)

@@ -10,13 +10,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from croupier_server.settings import Settings
 from croupier_server.web.server import WebServer
 from support.needs import require
 
-__all__ = ["chromium", "new_page", "pages_of"]
+__all__ = ["PATIENCE_MS", "chromium", "new_page", "pages_of"]
+
+
+PATIENCE_MS = 20_000
+"""How long a page is waited for."""
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @contextmanager
@@ -45,7 +51,7 @@ def new_page(
         color_scheme=scheme,
         java_script_enabled=scripts,
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda problem: complaints.append(str(problem)))

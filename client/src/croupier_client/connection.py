@@ -157,6 +157,8 @@ class Client:
             refused = await self._join(socket, self._joined)
             if refused is None:
                 await self._listen(socket)
+        if refused is not None and returning and self._is_cut_off(socket):
+            return refused, True
         if refused is not None and self._is_new_again:
             self._joined = None
             return refused, True
@@ -166,6 +168,12 @@ class Client:
         is_restart = socket.close_code == CloseCode.RESTARTING
         self._retry_s = max(self._options.retry_s, _RESTART_S if is_restart else 0.0)
         return self._ending(socket, can_return), can_return
+
+    def _is_cut_off(self, socket: ClientConnection) -> bool:
+        """Whether the server went away in the middle of the join, which is no refusal."""
+        if socket.close_code == CloseCode.RESTARTING:
+            self._retry_s = max(self._options.retry_s, _RESTART_S)
+        return socket.close_code is not None and socket.close_code not in _FOR_GOOD
 
     def _not_back(self, kind: EndingKind, text: str, returning: bool) -> Ending:
         """How it ended if the server could not be reached, or would not have the player back."""

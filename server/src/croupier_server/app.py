@@ -23,7 +23,7 @@ from croupier_server.gateway.course_tcp import CourseGateway
 from croupier_server.gateway.house_seat import HousePool
 from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.practice import PRACTICE, PracticeRoom
-from croupier_server.room import House, Room
+from croupier_server.room import House, Room, goodbye
 from croupier_server.rooms import AnyRoom, Rooms
 from croupier_server.seats import Seat
 from croupier_server.settings import Settings
@@ -166,7 +166,8 @@ class App:
                     await pages.stop()
                 await practice.close()
                 await course.stop()
-                await gateway.stop()
+                # who has come back meanwhile is to come back later again
+                await gateway.stop(*goodbye(any(room.goes_on for room in played)))
                 await self._export(played)
 
             await to_its_end(end())

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from croupier_server.storage.database import Database
     from croupier_server.storage.ledger import DatabaseLedger, Kept
 
-__all__ = ["House", "Room"]
+__all__ = ["House", "Room", "goodbye"]
 
 log = structlog.get_logger(__name__)
 
@@ -173,14 +173,13 @@ class Room:
         from croupier_server.storage.rated import rated
 
         field, history = manager.field, manager.history
-        rows = await asyncio.to_thread(
-            rated,
-            field,
-            history,
-            self.seed,
-            is_running=self._settings.tournament.format == "ladder",
-        )
-        await self.ledger.rate(rows)
+        is_running = self._settings.tournament.format == "ladder"
+        try:
+            rows = await asyncio.to_thread(rated, field, history, self.seed, is_running=is_running)
+        except Exception:  # the result stands, whatever comes of the ratings
+            log.exception("no ratings could be made", tournament=self.name)
+        else:
+            await self.ledger.rate(rows)
 
     async def records(self) -> Mapping[str, Sequence[str]]:
         """The records of all games that were begun, by name; some may have no footer yet."""
@@ -196,12 +195,9 @@ class Room:
         """Let everybody go who is still here; may be called twice."""
         self._lobby.close()
         seats = self._manager.players.seats if self._manager is not None else self._lobby.seats
-        code, reason = CloseCode.STOPPING, "the server stops"
-        if self.goes_on:
-            code, reason = CloseCode.RESTARTING, "the server stops; the tournament goes on later"
         for seat in seats:
             if isinstance(seat, WebSocketSeat):
-                seat.send_away(code, reason)
+                seat.send_away(*goodbye(self.goes_on))
         await self._programs.stop()
 
     # -- for the gateways
@@ -330,6 +326,17 @@ class Room:
             seat = self._seats[player.name]
             if isinstance(seat, WebSocketSeat) and seat.wants_events:
                 seat.remember(record.header.game, told)
+
+
+def goodbye(goes_on: bool) -> tuple[CloseCode, str]:
+    """How connections are closed when the server stops, and why.
+
+    Args:
+        goes_on: whether a tournament is unfinished, so that players are to come back.
+    """
+    if goes_on:
+        return CloseCode.RESTARTING, "the server stops; the tournament goes on later"
+    return CloseCode.STOPPING, "the server stops"
 
 
 def event_texts(record: Record) -> list[tuple[int, str]]:

@@ -139,15 +139,21 @@ class WebSocketGateway:
         self._heartbeat.start()
         self._pinging = asyncio.create_task(self._measure_round_trips(), name="pings")
 
-    async def stop(self) -> None:
-        """Stop listening and close what is open; may be called twice, or before the start."""
+    async def stop(
+        self, code: CloseCode = CloseCode.STOPPING, reason: str = "the server stops"
+    ) -> None:
+        """Stop listening and close what is open; may be called twice, or before the start.
+
+        Args:
+            code: how connections are closed, with the reason.
+        """
         self._heartbeat.stop()
         if self._pinging is not None:
             self._pinging.cancel()
             await asyncio.wait({self._pinging})
             self._pinging = None
         if self._server is not None:
-            self._server.close(code=CloseCode.STOPPING, reason="the server stops")
+            self._server.close(code=code, reason=reason)
             await self._server.wait_closed()
 
     def restore(
