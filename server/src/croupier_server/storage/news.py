@@ -74,10 +74,11 @@ def look(
 
 
 def _news(connection: Connection, game: int, known: int) -> News:
+    end = _end(connection, game)  # before the lines, of which the last come together with it
     journal = schema.journal.c
     query = select(journal.seq, journal.line).where(journal.game_id == game, journal.seq > known)
     found = connection.execute(query.order_by(journal.seq)).all()
-    return News(game, [(seq, line.rstrip("\n")) for seq, line in found], _end(connection, game))
+    return News(game, [(seq, line.rstrip("\n")) for seq, line in found], end)
 
 
 def _end(connection: Connection, game: int) -> Ended | None:
