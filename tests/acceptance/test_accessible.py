@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser
 
-from support.browser import chromium, new_page, pages_of
+from support.browser import PATIENCE_MS, chromium, new_page, pages_of
 from support.needs import require
 from support.node import VARIABLE
 from support.recorded import CLASSIC_BOARD, keep_games, recorded
@@ -56,7 +56,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
         yield address
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.full
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(
     scheme: Literal["light", "dark"],
@@ -67,9 +68,13 @@ def test_axe_finds_nothing_serious(
 ) -> None:
     for path in PATHS:
         with subtests.test(path):
-            context = browser.new_context(color_scheme=scheme, bypass_csp=True)
+            # colours that are on their way to others would be judged half-way
+            context = browser.new_context(
+                color_scheme=scheme, bypass_csp=True, reduced_motion="reduce"
+            )
+            context.set_default_timeout(PATIENCE_MS)
             page = context.new_page()
-            page.goto(site + path)
+            page.goto(site + path, wait_until="load")
             page.add_script_tag(content=axe)
             found: dict[str, Any] = page.evaluate("() => axe.run()")
             context.close()
