@@ -56,7 +56,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
         yield address
 
 
-@pytest.mark.full
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(

@@ -177,7 +177,7 @@ class _Protocol(asyncio.SubprocessProtocol):
         else:
             self._stderr.feed(data)
 
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         self._open.discard(fd)
         if fd == 1:
             self.stdout.feed_eof()

@@ -145,7 +145,7 @@ class AwaySeat:
         self.wants_legal_actions = False
         self.max_games = 1
 
-    async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:  # noqa: ARG002
+    async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:  # noqa: ARG002 - Seat's
         """See :class:`Seat`."""
         return NoAnswer(Verdict.ABSENT, Verdict.ABSENT.when)
 

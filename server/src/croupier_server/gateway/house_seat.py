@@ -136,7 +136,7 @@ class HouseSeat:
     def __repr__(self) -> str:
         return f"<HouseSeat {self.name!r} {self.entry.plays}>"
 
-    async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:  # noqa: ARG002
+    async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:  # noqa: ARG002 - Seat's
         """See :meth:`croupier_server.seats.Seat.ask`."""
         if self._out is not None:
             return self._out
