@@ -24,6 +24,7 @@ __all__ = [
     "raise_open_files",
     "resident_kib",
     "run_pair",
+    "say",
     "tell",
     "told",
 ]
@@ -121,6 +122,12 @@ async def run_pair(
             return await heard(serving, server), await heard(loading, load)
     except TimeoutError:
         raise Failed(f"{server} and its load took longer than {seconds:g} s") from None
+
+
+def say(process: asyncio.subprocess.Process, message: Job) -> None:
+    """Say something to a child."""
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(message).encode() + b"\n")
 
 
 @asynccontextmanager

@@ -17,6 +17,8 @@ class Size:
         games: the numbers of games at once.
         turns: how many turns are played in each round, at least one game at each table.
         beside: how many games are played that nobody watches, beside the one that viewers do.
+        cup_rounds: in how many rounds the tournaments are whose pages are looked at.
+        pages: how many times.
         pair_seconds: how long one server and its load may take; more is a failure.
     """
 
@@ -32,6 +34,9 @@ class Size:
     idle: int
     beside: int
     viewers: int
+    cup_players: int
+    cup_rounds: tuple[int, ...]
+    pages: int
 
 
 SIZES: Final[Mapping[str, Size]] = {
@@ -48,6 +53,9 @@ SIZES: Final[Mapping[str, Size]] = {
         idle=5_000,
         beside=50,
         viewers=1_000,
+        cup_players=500,
+        cup_rounds=(11, 40),
+        pages=100,
     ),
     "quick": Size(
         perft_depth=2,
@@ -62,6 +70,9 @@ SIZES: Final[Mapping[str, Size]] = {
         idle=500,
         beside=20,
         viewers=200,
+        cup_players=500,
+        cup_rounds=(11,),
+        pages=20,
     ),
     "tiny": Size(
         perft_depth=2,
@@ -76,5 +87,8 @@ SIZES: Final[Mapping[str, Size]] = {
         idle=20,
         beside=2,
         viewers=20,
+        cup_players=60,
+        cup_rounds=(3,),
+        pages=3,
     ),
 }

@@ -10,10 +10,9 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 from benchmarks.book import answers
-from benchmarks.processes import Failed, child, heard, pinned_core
+from benchmarks.processes import Failed, child, heard, pinned_core, say
 from benchmarks.report import Budget, Part, Table, median, shown
 from benchmarks.sizes import Size
 
@@ -82,28 +81,23 @@ async def _play(size: Size, data: Path, book: Path, viewers: int) -> Figures:
         serving = await stack.enter_async_context(child(server, job))
         loading = await stack.enter_async_context(child(players, load))
         ports = await heard(serving, server)
-        _say(loading, ports)
+        say(loading, ports)
         watching = None
         if viewers:
             own = {"core": _other_core(core), "viewers": viewers}
             watching = await stack.enter_async_context(child("benchmarks.viewers_load", own))
-            _say(watching, ports)
+            say(watching, ports)
             await heard(watching, "benchmarks.viewers_load")
-        _say(serving, {})
+        say(serving, {})
         served = await heard(serving, server)
         if watching is None:
             return served
-        _say(watching, {})
+        say(watching, {})
         told = await heard(watching, "benchmarks.viewers_load")
         expected = served["wall_s"] / 0.2
         if told["lost"] > 0 or told["fewest"] < 0.5 * expected - 5:
             raise Failed(f"viewers were lost, or heard too little: {told}")
         return {**served, **told}
-
-
-def _say(process: asyncio.subprocess.Process, message: dict[str, Any]) -> None:
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(message).encode() + b"\n")
 
 
 def _other_core(core: int | None) -> int | None:

@@ -25,7 +25,6 @@ from croupier_server.storage.database import Database
 from croupier_server.storage.ledger import DatabaseLedger
 from croupier_server.tournament.model import Pairing
 from croupier_server.web.server import WebServer
-from croupier_server.web.streams import Places
 
 PACE_S = 0.2
 """How often a move is written in the game that is watched."""
@@ -85,15 +84,19 @@ async def main(job: dict[str, Any]) -> None:
             "server": {"port": 0},
             "limits": {"max_unjoined": 0},
             "storage": {"data": job["data"]},
-            "web": {"port": 0, "max_connections": 10_000},
+            "web": {
+                "port": 0,
+                "max_connections": 10_000,
+                "max_viewers": 10_000,
+                "max_viewers_per_address": 0,  # all come from one
+            },
         },
     )
     async with await Database.open(Path(job["data"])) as database:
         ledger = await DatabaseLedger.create(database, "benchmark", "knockout", 0, {})
         hall = Hall(job["tables"], job["rules"], ledger, settings.clocks)
         gateway = WebSocketGateway(settings, hall.admit, hall.leave)
-        places = Places(10_000, per_address=0)  # all come from one
-        web = WebServer(settings, database, services={"places": places})
+        web = WebServer(settings, database)
         paced = Paced(database, job["rules"])
         await paced.begin(ledger.tournament)
         await gateway.start()

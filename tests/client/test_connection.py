@@ -154,6 +154,43 @@ async def test_join_closed_without_answer_tells_the_reason() -> None:
     assert "1013, the lobby is full" in result.ending.text
 
 
+async def test_join_cut_off_before_its_answer_is_made_again_and_once() -> None:
+    joins: list[Any] = []
+
+    async def script(peer: Peer) -> None:
+        if not joins:
+            joins.append(await peer.receive())
+            peer.connection.transport.abort()
+            return
+        joins.append(await peer.join())
+        await peer.end()
+
+    made = Made(First)
+    result = await visit(script, made)
+
+    assert result.ending.kind is EndingKind.ENDED
+    assert joins[0] == joins[1]  # a new join: there was no session to come back to
+    assert len(joins) == 2
+    assert sum("joined" in line for line in result.told) == 1
+    assert sum("going back" in line for line in result.warned) == 1
+    assert [what for player in made.players for what, _ in player.heard] == ["tournament_end"]
+
+
+async def test_join_cut_off_again_and_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_SHORT_VISITS", 2)
+    joins: list[Any] = []
+
+    async def script(peer: Peer) -> None:
+        joins.append(await peer.receive())
+        peer.connection.transport.abort()
+
+    result = await visit(script, First)
+
+    assert result.ending.exit_code == 2
+    assert result.ending.text.startswith("refused at join")
+    assert len(joins) == 3
+
+
 async def test_join_never_answered_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_JOIN_S", 0.05)
 

@@ -11,7 +11,7 @@ from croupier_client.ending import EndingKind
 from croupier_client.joining import JoinOptions
 from croupier_client.loader import Target
 from croupier_client.player import Player, View
-from croupier_common.actions import Action, Move
+from croupier_common.actions import Action, Move, Placement
 from croupier_common.grid import Position
 from croupier_server.settings import Settings
 from support.proxy import Proxy, proxy_to
@@ -39,6 +39,16 @@ class Unlucky(Player):
         return next(iter(view.legal_actions))
 
 
+class Lucky(Player):
+    """Plays the first legal action."""
+
+    def place(self, view: View) -> Placement:
+        return view.placements[0]
+
+    def move(self, view: View) -> Move:
+        return view.moves[0]
+
+
 def lobby(**clocks: object) -> Settings:
     return quick_settings(
         lobby={"min_players": 2, "max_players": 2, "wait_ms": 20_000},
@@ -46,8 +56,8 @@ def lobby(**clocks: object) -> Settings:
     )
 
 
-def client(port: int, heard: list[str], **options: object) -> Client:
-    target = Target("unlucky", Unlucky)
+def client(port: int, heard: list[str], kind: type[Player] = Unlucky, **options: object) -> Client:
+    target = Target("unlucky", kind)
     join = JoinOptions(name="unlucky", retry_s=10, **options)  # type: ignore[arg-type]
     return Client(f"ws://127.0.0.1:{port}", target, join, tell=heard.append, warn=heard.append)
 
@@ -83,6 +93,44 @@ async def test_connection_lost_in_the_lobby_is_a_new_join() -> None:
         assert (await visiting).kind is EndingKind.ENDED
         await other
     assert not result.faults
+
+
+class Swallowing(Proxy):
+    """Loses the first connection once the server has answered the join, before the kit hears."""
+
+    async def handle(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        if self.connections:
+            await super().handle(near, back)
+            return
+        self.connections += 1
+        far, forth = await asyncio.open_connection("127.0.0.1", self._target)
+        try:
+            forth.write(await near.readuntil(b"\r\n\r\n"))
+            back.write(await far.readuntil(b"\r\n\r\n"))
+            forth.write(await near.read(65_536))
+            assert b'"session"' in await far.read(65_536)
+        finally:
+            for writer in (back, forth):
+                writer.transport.abort()
+
+
+async def test_connection_lost_before_the_join_is_answered_is_one_player_in_the_end() -> None:
+    heard: list[str] = []
+    CUT[:], LOOP[:] = [], [asyncio.get_running_loop()]
+    async with serving(lobby()) as (port, server):
+        proxy = Swallowing(port)
+        listening = await asyncio.start_server(proxy.handle, "127.0.0.1", 0)
+        async with listening:
+            at = listening.sockets[0].getsockname()[1]
+            visiting = asyncio.create_task(client(at, heard, Lucky).run())
+            await _said(heard, "joined", 1)
+            other = asyncio.create_task(Script("b").play(port))
+            result = await server
+            assert (await visiting).kind is EndingKind.ENDED
+            await other
+    assert proxy.connections == 2
+    assert sorted(name for _, name in result.standings) == ["b", "unlucky"]
+    assert not result.faults, heard
 
 
 async def _said(heard: Sequence[str], text: str, times: int) -> None:

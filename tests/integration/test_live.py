@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,11 +16,12 @@ import pytest
 
 from croupier_server.settings import Settings
 from croupier_server.spectators import Spectators
+from croupier_server.storage import news
 from croupier_server.storage.database import Database
 from croupier_server.web import streams
 from croupier_server.web.server import WebServer
-from croupier_server.web.streams import Places
-from support.viewers import Played, Told, begin_cup, parsed, soon
+from croupier_server.web.views import Views
+from support.viewers import Ear, Played, Told, begin_cup, parsed, soon
 
 EVENTS = "/t/cup/g/1.1/events"
 
@@ -43,14 +45,27 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+def limits() -> tuple[int, int]:
+    """How many may watch, in all and from one address."""
+    return 6, 5
+
+
+@pytest.fixture
+async def scene(tmp_path: Path, limits: tuple[int, int]) -> AsyncIterator[Scene]:
     settings = Settings.model_validate(
-        {"storage": {"data": tmp_path}, "web": {"port": 0, "host": "127.0.0.1"}}
+        {
+            "storage": {"data": tmp_path},
+            "web": {
+                "port": 0,
+                "host": "127.0.0.1",
+                "max_viewers": limits[0],
+                "max_viewers_per_address": limits[1],
+            },
+        }
     )
     async with await Database.open(tmp_path) as database:
         games = await begin_cup(database, 3)
-        places = Places(in_all=6, per_address=5)
-        server = WebServer(settings, database, services={"places": places})
+        server = WebServer(settings, database)
         await server.start()
         found = Scene(database, server, games)
         try:
@@ -214,6 +229,27 @@ async def test_http_1_0_and_head_are_answered(scene: Scene) -> None:
     assert old.seqs == [1, 2, 3]
 
 
+@pytest.mark.parametrize("limits", [(3, 0), (3, 250)], ids=["any address", "each address"])
+async def test_limit_on_all_viewers_is_a_setting(scene: Scene) -> None:
+    for _ in range(3):
+        await Viewer.get(scene, EVENTS)
+    await soon(lambda: scene.spectators.viewers == 3)
+    late = await Viewer.get(scene, EVENTS, "Connection: close")
+    await late.listen()
+    assert late.status == 503
+    assert b"retry-after" in late.head.lower()
+    page = await Viewer.get(scene, "/t/cup", "Connection: close")
+    await page.listen()
+    assert page.status == 200  # who only reads is no viewer
+
+
+@pytest.mark.parametrize("limits", [(20, 0)])
+async def test_limit_on_an_address_can_be_off_as_behind_a_proxy(scene: Scene) -> None:
+    for _ in range(12):
+        await Viewer.get(scene, EVENTS)
+    await soon(lambda: scene.spectators.viewers == 12)
+
+
 async def test_who_is_one_too_many_is_told(scene: Scene) -> None:
     taken = [await Viewer.get(scene, EVENTS) for _ in range(5)]
     spectators = scene.spectators
@@ -248,6 +284,42 @@ async def test_stop_ends_streams_at_once(scene: Scene) -> None:
     assert viewer.is_over
     assert wall.is_over
     assert "end" not in [one.kind for one in viewer.told]  # it is to come back
+
+
+async def test_stop_waits_for_spectators_that_no_answer_waits_for(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spectators, look = scene.spectators, news.look
+    looking, go_on = threading.Event(), threading.Event()
+
+    def held_up(*args: Any) -> Any:
+        looking.set()
+        assert go_on.wait(20)
+        return look(*args)
+
+    async with spectators.game("cup", "1.1") as tail:
+        tail.begin(ear := Ear(), None)
+        monkeypatch.setattr(news, "look", held_up)
+        await soon(looking.is_set)
+        asyncio.get_running_loop().call_later(0.5, go_on.set)  # the pages have stopped by then
+        await scene.server.stop()
+        assert go_on.is_set()
+        assert not spectators.is_watching
+        assert ear.is_closed
+
+
+async def test_wall_is_made_where_it_holds_up_no_game(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def view(*_: object) -> None:
+        pytest.fail("the server's own process is to read no tournament for it")
+
+    monkeypatch.setattr(Views, "view", view)  # there, and in no process beside it
+    for path in ("/t/cup/live", "/t/cup/live.json"):
+        page = await Viewer.get(scene, path, "Connection: close")
+        await page.listen()
+        assert page.status == 200
+        assert b"1.2" in page.body
 
 
 async def test_wall_is_a_page_with_a_twin_and_a_stream(scene: Scene) -> None:

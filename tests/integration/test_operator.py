@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from croupier_common.session import CloseCode
 from croupier_server.app import App
 from croupier_server.errors import StoppedByOrder
 from croupier_server.roster import Roster, new_token
@@ -100,6 +101,38 @@ async def event(given: Settings, names: str = "abc") -> AsyncGenerator[Event]:
     finally:
         task.cancel()
         await asyncio.wait({task})
+
+
+async def test_lobby_is_shown_as_it_fills_and_who_is_removed_is_told(tmp_path: Path) -> None:
+    async with event(settings(tmp_path), "a") as running:
+        boss = running.boss
+        page = await boss.get(PAGE)
+        assert signed_up(page) == ["a"]
+        assert "1 signed up, of the 3 that it takes." in page.text
+        await running.join("b<i>")
+        assert signed_up(await boss.get(f"{PAGE}/now")) == ["a", "b&lt;i&gt;"]
+        told = await boss.order("test", "withdraw", about="b<i>")
+        assert told == "Withdraw: done; it can join again until the start"
+        assert signed_up(await boss.get(f"{PAGE}/now")) == ["a"]
+        wire = await running.visits.pop()
+        assert [call["params"]["verdict"] for call in wire.calls("ejected")] == ["withdrawn"]
+        assert wire.close_code == CloseCode.EJECTED
+        await running.join("b<i>")  # the name is free again
+        assert signed_up(await boss.get(f"{PAGE}/now")) == ["a", "b&lt;i&gt;"]
+        await running.join("c")
+        await running.until(1, GameStarts)
+        now = (await boss.get(f"{PAGE}/now")).text
+        assert "Who has signed up" not in now
+        assert 'id="players"' in now
+        running.open.set()
+        result = await running.task
+        assert len(result.standings) == 3
+        assert not result.faults
+
+
+def signed_up(page: httpx.Response) -> list[str]:
+    """The names with a button to remove them, as the page has them."""
+    return re.findall(r'<button form="lobby-remove" name="about" value="([^"]*)"', page.text)
 
 
 async def test_orders_are_carried_out_and_their_outcome_is_shown(tmp_path: Path) -> None:

@@ -59,12 +59,20 @@ def test_viewers_are_measured_beside_games_that_nobody_watches(tmp_path: Path) -
     assert [budget["what"][:4] for budget in measured["budgets"]] == ["p99 ", "most", "turn"]
 
 
+def test_pages_are_measured_and_are_light(tmp_path: Path) -> None:
+    measured = part("pages", tmp_path)
+    found = {budget["what"].partition(",")[0]: budget for budget in measured["budgets"]}
+    assert found["game page"]["reached"]
+    assert measured["figures"]["tiles in its first response"] == 60
+    assert found["longest hold of the loop"]["at_most"] == 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (
             ["speed"],
-            "no part 'speed'; there are rules, turns, crowd, journal, startup, standings, viewers",
+            "there are rules, turns, crowd, journal, startup, standings, viewers, pages",
         ),
         (["--fast"], "unrecognized arguments: --fast"),
         (["--json", "no/such/folder/found.json"], "found.json: "),

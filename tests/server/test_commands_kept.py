@@ -91,6 +91,24 @@ def test_each_table_and_the_report_can_be_read_by_programs(
     assert "no seat is clearly better" in capsys.readouterr().out
 
 
+def test_points_are_exact_in_tables_and_numbers_for_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(tmp_path, [played("1.1", "a", "b", "c", failed="d"), played("1.2", "ad", "b")])
+    invoke(standings, tmp_path)
+    table = [line.split()[:3] for line in capsys.readouterr().out.splitlines()[2:6]]
+    assert table == [["1", "a", "1¾"], ["2", "d", "¾"], ["3", "b", "⅔"], ["4", "c", "⅓"]]
+    invoke(standings, tmp_path, "--cross-table")
+    assert "1½/2" in capsys.readouterr().out
+    invoke(standings, tmp_path, "--csv")
+    found = rows(capsys.readouterr().out)
+    at = found[0].index("points")
+    assert [row[at] for row in found[1:]] == ["1.75", "0.75", "0.6667", "0.3333"]
+    invoke(standings, tmp_path, "--json")
+    told = json.loads(capsys.readouterr().out)["standings"]["rows"]
+    assert [row["points"] for row in told] == pytest.approx([1.75, 0.75, 2 / 3, 1 / 3])
+
+
 def test_forfeits_can_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep(tmp_path, [played("1.1.1", "a", "b"), played("1.1.2", "a", failed="b", kind="forfeit")])
     for option, points in ((), "2"), (("--without-forfeits",), "1"):

@@ -17,7 +17,10 @@ from sqlalchemy import Connection
 from croupier_server.storage import catalogue
 from croupier_server.storage.once import look_once
 from croupier_server.tournament.model import Result
+from croupier_server.web import reader
+from croupier_server.web.operator import known
 from croupier_server.web.operator.throttle import MAX_OF_ONE
+from croupier_server.web.operator.token import hash_of
 from support.kept import keep, orders
 from support.operating import notices, operator, tokened
 from support.results import played
@@ -52,6 +55,33 @@ async def test_without_a_token_the_page_says_how_to_make_one(tmp_path: Path) -> 
         assert "<form" not in page.text
         tokened(tmp_path)
         assert "<form" in (await someone.get()).text
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/t/cup", "/t/cup/live", "/t/cup/p/a", "/connect", "/replay", "/none", "/operator"],
+)
+async def test_footer_leads_to_the_operator_once_there_is_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(known, "FRESH_S", 0.0)
+    monkeypatch.setattr(reader, "FRESH_S", 0.0)
+    link = '<footer class="site"><a href="/operator">'
+    await cup(tmp_path)
+    async with operator(tmp_path, "none") as someone:
+        assert link not in (before := await someone.get(path)).text
+        token = tmp_path / "operator.token"
+        tokened(tmp_path)
+        assert link in (await someone.get(path)).text
+        token.write_text("no hash", encoding="ascii")
+        assert (await someone.get(path)).text.count("<footer") == 0
+        assert before.status_code == (404 if path == "/none" else 200)
+
+
+async def test_hash_among_the_settings_is_a_token_too(tmp_path: Path) -> None:
+    await cup(tmp_path)
+    async with operator(tmp_path, "none", operator_token_hash=hash_of("x")) as someone:
+        assert '<footer class="site"><a href="/operator">' in (await someone.get("/")).text
 
 
 async def test_right_token_opens_and_cookies_are_safe(tmp_path: Path) -> None:

@@ -84,6 +84,26 @@ async def test_standings_in_their_order_with_intervals_and_cross_table(tmp_path:
     assert text.index(">a<") < text.index(">b<") < text.index(">c<")
 
 
+async def test_points_are_written_with_their_thirds_and_are_numbers_in_json(
+    tmp_path: Path,
+) -> None:
+    keep(tmp_path, [played("1.1", "a", "b", "c", failed="d"), played("1.2", "ad", "b", "c")])
+    async with browser(tmp_path) as client:
+        table = (await client.get("/t/cup")).text
+        player = (await client.get("/t/cup/p/a")).text
+        wall = (await client.get("/t/cup/live")).text
+        found = (await client.get("/t/cup.json")).json()
+    assert re.findall(r'</th>\s*<td class="n">([^<]*)</td>', table)[:4] == ["1⅚", "1", "⅚", "⅓"]
+    assert '<td class="n">1½<small>/2</small></td>' in table
+    assert "<dd>1⅚</dd>" in player
+    assert '<td class="n">⅚</td>' in player
+    assert "1⅚ points" in wall
+    assert "⅓ point<" in wall
+    assert sorted(row["points"] for row in found["standings"]) == pytest.approx(
+        [1 / 3, 5 / 6, 1, 11 / 6]
+    )
+
+
 async def test_bracket_has_all_rounds_of_a_knock_out(tmp_path: Path) -> None:
     results = [
         played("1.1", "a", "b", "c", failed="d"),

@@ -56,6 +56,10 @@ _SHORT_VISITS: Final = 10
 _FOR_GOOD: Final = frozenset(CloseCode) - {CloseCode.INTERNAL, CloseCode.RESTARTING}
 """Close codes after which there is no coming back; without one of them, the network failed."""
 
+_CUT_OFF: Final = frozenset({CloseCode.RESTARTING, 1006})
+"""How a connection ends on which a first join was not answered, and yet not refused; 1006 is
+websockets' own for one that was lost without a word."""
+
 _RESTART_S: Final = 600.0
 """How long a server that said that it restarts is tried for at least."""
 
@@ -105,6 +109,7 @@ class Client:
         self._has_begun = False
         self._has_vanished = False
         self._is_new_again = False  # what was lost was a place in the lobby only
+        self._is_unanswered = False  # the connection was closed before the join was answered
         self._retry_s = options.retry_s
         self._ejection: EjectionParams | None = None
         self._end: TournamentEndParams | None = None
@@ -157,7 +162,7 @@ class Client:
             refused = await self._join(socket, self._joined)
             if refused is None:
                 await self._listen(socket)
-        if refused is not None and returning and self._is_cut_off(socket):
+        if refused is not None and self._is_cut_off(socket, returning):
             return refused, True
         if refused is not None and self._is_new_again:
             self._joined = None
@@ -169,10 +174,16 @@ class Client:
         self._retry_s = max(self._options.retry_s, _RESTART_S if is_restart else 0.0)
         return self._ending(socket, can_return), can_return
 
-    def _is_cut_off(self, socket: ClientConnection) -> bool:
-        """Whether the server went away in the middle of the join, which is no refusal."""
+    def _is_cut_off(self, socket: ClientConnection, returning: bool) -> bool:
+        """Whether the server went away in the middle of the join, which is no refusal.
+
+        Who comes for the first time takes any reason that the server gives for a refusal, but for
+        its restart: it may be full, or another kind of server.
+        """
         if socket.close_code == CloseCode.RESTARTING:
             self._retry_s = max(self._options.retry_s, _RESTART_S)
+        if not returning:
+            return self._is_unanswered and socket.close_code in _CUT_OFF
         return socket.close_code is not None and socket.close_code not in _FOR_GOOD
 
     def _not_back(self, kind: EndingKind, text: str, returning: bool) -> Ending:
@@ -187,7 +198,7 @@ class Client:
 
     async def _join(self, socket: ClientConnection, before: JoinResult | None) -> Ending | None:
         """Join, or come back to the session before; how it ended if the server won't have it."""
-        params, self._is_new_again = self._params, False
+        params, self._is_new_again, self._is_unanswered = self._params, False, False
         if before is not None:
             params = params.model_copy(
                 update={"session": before.session, "last_event": self._seen or None}
@@ -202,6 +213,7 @@ class Client:
         except TimeoutError:
             return Ending(EndingKind.REFUSED, f"no answer to join within {_JOIN_S:g} s")
         except ConnectionClosed:
+            self._is_unanswered = True
             return Ending(EndingKind.REFUSED, f"refused at join: {_closing(socket)}")
         if isinstance(answer, Refusal):
             no_session = answer.error.code == ErrorCode.SESSION

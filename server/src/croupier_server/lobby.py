@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import structlog
 
@@ -11,12 +12,26 @@ from croupier_common.messages import ErrorCode, JoinParams
 from croupier_server.errors import NotEnoughPlayers, Refused
 from croupier_server.names import checked_name, name_key
 from croupier_server.roster import Roster
-from croupier_server.seats import Admission, Seat
+from croupier_server.seats import Admission, Kind, Seat
 from croupier_server.settings import LobbySettings
 
-__all__ = ["Lobby", "check_free"]
+__all__ = ["Lobby", "SignUps", "check_free"]
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SignUps:
+    """Who has signed up so far.
+
+    Attributes:
+        players: each with its name, and by what it came; the first to sign up first.
+        least: with how many the tournament can begin; with `most` it begins at once.
+    """
+
+    players: tuple[tuple[str, Kind], ...]
+    least: int
+    most: int
 
 
 class Lobby:
@@ -32,6 +47,7 @@ class Lobby:
         self._roster = roster
         self._seats: list[Seat] = []
         self._changed = asyncio.Event()
+        self._sent_away: set[Seat] = set()  # until they have gone
         self._open = True
         self._is_called = False  # to begin with whoever is there
 
@@ -39,6 +55,13 @@ class Lobby:
     def seats(self) -> tuple[Seat, ...]:
         """Who has signed up, in that order."""
         return tuple(self._seats)
+
+    def sign_ups(self) -> SignUps | None:
+        """Who has signed up, as long as others still can; None afterwards."""
+        if not self._open:
+            return None
+        players: list[tuple[str, Kind]] = [(seat.name, seat.kind) for seat in self._seats]
+        return SignUps(tuple(players), self._settings.min_players, self._settings.max_players)
 
     def admit(self, params: JoinParams, seat: Seat) -> Admission:
         """Sign a player up.
@@ -88,12 +111,26 @@ class Lobby:
 
     def leave(self, seat: Seat) -> bool:
         """A player is away; before the start, that frees its place, and True is given."""
+        if seat in self._sent_away:
+            self._sent_away.discard(seat)
+            return True
         if not self._open or seat not in self._seats:
             return False
         self._seats.remove(seat)
         log.info("player left", player=seat.name, players=len(self._seats))
         self._changed.set()
         return True
+
+    def remove(self, name: str) -> Seat | None:
+        """Take a player out as if it had left; its seat is still to be dismissed.
+
+        None if there is none of that name, or the lobby is closed.
+        """
+        found = next((seat for seat in self._seats if seat.name == name), None)
+        if found is None or not self.leave(found):
+            return None
+        self._sent_away.add(found)
+        return found
 
     def start(self) -> str:
         """Wait for nobody else, as the operator wants it; what comes of that, in words."""

@@ -11,20 +11,29 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import structlog
 
-from croupier_common.messages import PROTOCOL, ErrorCode, Events, EventsParams, JoinParams
+from croupier_common.messages import (
+    PROTOCOL,
+    Ejection,
+    EjectionParams,
+    ErrorCode,
+    Events,
+    EventsParams,
+    JoinParams,
+)
 from croupier_common.record import Record
 from croupier_common.session import CloseCode
+from croupier_common.verdict import Fault, Phase, Verdict
 from croupier_server.config import check_same, kept, settled_by
 from croupier_server.errors import Refused, StoppedByOrder, UserError
 from croupier_server.gateway.house_seat import HousePool, HouseSeat
 from croupier_server.gateway.player import WebSocketSeat
 from croupier_server.gateway.stdio import StdioGateway
 from croupier_server.gateway.websocket import WebSocketGateway
-from croupier_server.lobby import Lobby, check_free
+from croupier_server.lobby import Lobby, SignUps, check_free
 from croupier_server.roster import Roster, RosterFile
 from croupier_server.seats import Admission, AwaySeat, Seat
 from croupier_server.settings import Settings
-from croupier_server.tournament.ledger import Begun
+from croupier_server.tournament.ledger import Begun, Order
 from croupier_server.tournament.manager import Manager
 from croupier_server.tournament.progress import Progress, TournamentResult
 
@@ -99,6 +108,11 @@ class Room:
         return self._settings
 
     @property
+    def sign_ups(self) -> SignUps | None:
+        """Who has signed up, until the tournament begins."""
+        return None if self._manager is not None else self._lobby.sign_ups()
+
+    @property
     def ledger(self) -> DatabaseLedger:
         """Where it is written down."""
         assert self._ledger is not None
@@ -159,6 +173,8 @@ class Room:
                         raise StoppedByOrder("stopped by the operator")
                     if order.verb == "start":
                         await self.ledger.answer(order, self._start())
+                    if order.verb == "withdraw" and await self._send_away(order):
+                        await self.ledger.answer(order, "done; it can join again until the start")
             return await task
         finally:
             task.cancel()
@@ -167,6 +183,17 @@ class Room:
     def _start(self) -> str:
         """Begin with the players who are there, if it has not begun; the order's answer."""
         return self._lobby.start()
+
+    async def _send_away(self, order: Order) -> bool:
+        """Take somebody out of the lobby; False if it is not in there."""
+        seat = self._lobby.remove(order.argument)
+        if seat is None:
+            return False
+        verdict = Verdict.WITHDRAWN
+        fault = Fault(verdict, Phase.TOURNAMENT, order.reason or verdict.when)
+        await seat.tell(Ejection(params=EjectionParams(game=None, **fault.to_json())))
+        seat.dismiss(fault)
+        return True
 
     async def _rate(self, manager: Manager) -> None:
         """Keep everybody's rating; that takes a while, so it is not done in the loop."""

@@ -424,6 +424,24 @@ class WebSettings(_Section):
     max_connections: Annotated[
         int, Field(ge=2, le=100_000, description="Connections at a time; more get HTTP 503.")
     ] = 2_000
+    max_viewers: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=100_000,
+            description="Viewers of live games at a time; more get HTTP 503. Each takes one of "
+            "the connections, so that with fewer of these than of those there is room for pages.",
+        ),
+    ] = 1_500
+    max_viewers_per_address: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=100_000,
+            description="Viewers of live games from one address, more get HTTP 429; 0 for any "
+            "number, as behind a proxy.",
+        ),
+    ] = 250
     stays: Annotated[
         bool,
         Field(description="Whether the pages stay after the tournament, until they are stopped."),

@@ -94,7 +94,8 @@ def _answered(place: Place, order: OrderRow, patience_s: float) -> OrderRow:
 
 def _unanswered(verb: str, row: TournamentRow) -> str:
     if row.status == "gathering" and verb not in LOBBY:
-        return _named(row, f"{verb} is noted; it is carried out once the tournament has begun")
+        when = "the player is there" if verb == "withdraw" else "the tournament has begun"
+        return _named(row, f"{verb} is noted; it is carried out once {when}")
     return _named(
         row,
         f"{verb} is noted, but no server plays it now; the order is carried out when it goes on: "

@@ -58,7 +58,7 @@ def _to_come(view: View) -> int | None:
         tables = sum(pairing.round == last for pairing in view.pairings)
         return knockout_rest(tables) if last else None
     try:
-        games = form.plan(view.field.entrants).games
+        games = view.planned()
     except UserError:  # so many have come late that it would not have begun
         return None
     return None if games is None else max(0, games - issued)

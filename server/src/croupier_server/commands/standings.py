@@ -13,6 +13,7 @@ from croupier_server.options import data_options
 
 if TYPE_CHECKING:
     from croupier_server.commands.view import View
+    from croupier_server.tournament.cross_table import Cell
 
 __all__ = ["standings"]
 
@@ -94,6 +95,7 @@ def _heading(view: View) -> None:
 def _show_table(view: View, count_forfeits: bool) -> None:
     from croupier_server.commands.csv_files import number
     from croupier_server.commands.places import safe
+    from croupier_server.commands.point_text import point_text
     from croupier_server.commands.tables import Column, show
 
     table, won, faults = view.table(count_forfeits=count_forfeits), view.winners(), view.faults()
@@ -109,9 +111,12 @@ def _show_table(view: View, count_forfeits: bool) -> None:
         columns,
         [
             [
-                *(str(row.place), row.name, number(row.points), str(row.games + row.byes)),
+                *(str(row.place), row.name, point_text(row.points), str(row.games + row.byes)),
                 *(str(row.wins), str(row.ties), str(row.losses), str(row.fish)),
-                *(number(row.tie_breaks[at]) for at in ties),
+                *(
+                    (point_text if table.by[at] == "head_to_head" else number)(row.tie_breaks[at])
+                    for at in ties
+                ),
                 "winner"
                 if row.name in won
                 else faults[row.name].verdict.value
@@ -169,11 +174,17 @@ def _show_cross(view: View, count_forfeits: bool) -> None:
     show(
         columns,
         [
-            [str(at), name, *("-" if cell is None else str(cell) for cell in cross.row(name))]
+            [str(at), name, *(_cell(cell) for cell in cross.row(name))]
             for at, name in enumerate(names, 1)
         ],
     )
-    click.echo("points/games against the one whose number is above; a win 1, a tie 0.5")
+    click.echo("points/games against the one whose number is above; a win 1, a tie ½")
+
+
+def _cell(cell: Cell | None) -> str:
+    from croupier_server.commands.point_text import point_text
+
+    return "-" if cell is None else f"{point_text(cell.points)}/{cell.games}"
 
 
 def _seat_lines(view: View) -> Iterator[str]:

@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from croupier_server.storage.pairings import PairingRow
     from croupier_server.tournament.model import Result
 
-__all__ = ["View", "format_of"]
+__all__ = ["Plans", "View", "format_of"]
 
 _CHOSEN = ("table", "rounds", "max_games", "blocks_per_entrant")
 """What of the settings is an option of the format."""
+
+
+Plans = dict[tuple[Format, tuple[Entrant, ...]], int | None]
+"""By format and entrants, how many games there are in all; None where nobody can know."""
 
 
 @dataclass(slots=True)
@@ -36,6 +40,7 @@ class _Known:
 
     tallies: dict[bool, Tallies] = field(default_factory=dict[bool, Tallies])
     ratings: tuple[Rating, ...] | None = None
+    plans: Plans = field(default_factory=Plans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +104,15 @@ class View:
     def table(self, *, count_forfeits: bool = True) -> Table:
         """The standings after the results that there are."""
         tallies = self.tallies(count_forfeits=count_forfeits)
-        return standings(self.field, self.history, self.format.tie_breaks, tallies=tallies)
+        known = History((), self.results)  # the tallies say it all: no need to go by the pairings
+        return standings(self.field, known, self.format.tie_breaks, tallies=tallies)
 
     def cross_table(self, *, count_forfeits: bool = True) -> CrossTable:
         """Who scored what against whom, in the order of the standings."""
         table = self.table(count_forfeits=count_forfeits)
         names = tuple(row.name for row in [*table.rows, *table.out])
         tallies = self.tallies(count_forfeits=count_forfeits)
-        return cross_table(self.field, self.history, names, tallies=tallies)
+        return cross_table(self.field, History((), self.results), names, tallies=tallies)
 
     def tallies(self, *, count_forfeits: bool) -> Tallies:
         """What the results come to; they are many, so it is kept for the next table."""
@@ -116,9 +122,27 @@ class View:
             known[count_forfeits] = tallied(results, count_forfeits=count_forfeits)
         return known[count_forfeits]
 
-    def take_over(self, tallies: Tallies) -> None:
-        """Keep what all results come to, forfeits too, where that is known already."""
+    def planned(self) -> int | None:
+        """How many games its format has in all; to count them, it may have to pair a round.
+
+        Raises:
+            UserError: it would not begin with so many entrants.
+        """
+        key = (self.format, self.field.entrants)
+        plans = self._known.plans
+        if key not in plans:
+            plans.clear()
+            plans[key] = key[0].plan(key[1]).games
+        return plans[key]
+
+    def take_over(self, tallies: Tallies, plans: Plans) -> None:
+        """Keep what all results come to, forfeits too, where that is known already.
+
+        Args:
+            plans: what :meth:`planned` found before, and where it keeps what it finds.
+        """
         self._known.tallies[True] = tallies
+        self._known.plans = plans
 
     def ratings(self) -> tuple[Rating, ...]:
         """The ratings by all results that there are, alike whenever they are asked for."""

@@ -103,7 +103,10 @@ def _opposition(tallies: Tallies, name: str) -> list[int]:
     """
     own = tallies[name]
     games = [
-        sum(tallies[other].parts for other in table) * SHARES // len(table) for table in own.tables
+        tallies[table[0]].parts * SHARES  # quickly, as most tables are of two
+        if len(table) == 1
+        else sum(tallies[other].parts for other in table) * SHARES // len(table)
+        for table in own.tables
     ]
     return games + [own.parts * SHARES] * own.byes
 

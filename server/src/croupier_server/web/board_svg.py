@@ -29,7 +29,7 @@ _SHAPES: Final[Mapping[Color, tuple[str, dict[str, object]]]] = {
     Color.RED: ("circle", {"cx": 0, "cy": -6, "r": 22}),
     Color.WHITE: ("rect", {"x": -20, "y": -26, "width": 40, "height": 40, "rx": 5}),
     Color.BROWN: ("polygon", {"points": "0,-33 26,13 -26,13"}),
-    Color.BLACK: ("polygon", {"points": "0,-34 26,-8 0,18 -26,-8"}),
+    Color.BLACK: ("polygon", {"points": "0,-31 23,-8 0,15 -23,-8"}),
 }
 _FLAT: Final = "-40,0 -20,-35 20,-35 40,0 20,35 -20,35"
 _UPRIGHT: Final = "-35,20 -35,-20 0,-40 35,-20 35,20 0,40"
@@ -129,6 +129,19 @@ class _Layout:
         across, down = 60 * (2 * at.column + at.row % 2) + 40, 35 * at.row + 35
         return (down, self.width - across) if self.turned else (across, down)
 
+    def edge(self, start: Position, end: Position) -> tuple[int, int]:
+        """Where a move from `start` comes to the rim of its last tile, x and y."""
+        (x1, y1), (x2, y2) = self.place(start), self.place(end)
+        if x1 == x2 or y1 == y2:
+            across, down = 35, 35
+        else:
+            across, down = (17, 30) if self.turned else (30, 17)
+        return x2 - across * _sign(x2 - x1), y2 - down * _sign(y2 - y1)
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
 
 def _tiles(layout: _Layout, state: State, last: Last | None) -> Iterator[str]:
     standing = {at: player for player in state.players for at in player.penguins}
@@ -172,7 +185,7 @@ def _fish(fish: int) -> str:
 
 def _trail(layout: _Layout, last: Last | None) -> Iterator[str]:
     if last is not None and last.start is not None and last.end is not None:
-        (x1, y1), (x2, y2) = layout.place(last.start), layout.place(last.end)
+        (x1, y1), (x2, y2) = layout.place(last.start), layout.edge(last.start, last.end)
         yield _element("path", {"class": f"path {last.color}", "d": f"M{x1} {y1}L{x2} {y2}"})
         yield _element("circle", {"class": f"left {last.color}", "cx": x1, "cy": y1, "r": 9})
 

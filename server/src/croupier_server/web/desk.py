@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -26,6 +26,7 @@ from sqlalchemy import Connection
 from croupier_server.errors import StorageFailed, UserError
 from croupier_server.storage import catalogue
 from croupier_server.web.filters import filters
+from croupier_server.web.paging import Paging
 from croupier_server.web.urls import Urls
 from croupier_server.web.views import Views
 
@@ -56,10 +57,15 @@ class Page(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around a page: where others are, and which there are."""
+    """What stands around a page: where others are, and which there are.
+
+    Attributes:
+        has_operator: whether somebody can sign in as the operator.
+    """
 
     urls: Urls
     pages: frozenset[str]
+    has_operator: bool = False
 
     def has(self, module: str) -> bool:
         """Whether the site has the pages of a module."""
@@ -179,13 +185,12 @@ class _Maker:
         return self._runner.run(self._make(job))
 
     def warm(self) -> None:
-        """Read the newest tournament."""
+        """Make the standings of the newest tournament: most that pages need is loaded by that."""
+        from croupier_server.web.pages.tournament import SIZE, load  # needs what is here
 
-        def work(connection: Connection) -> None:
-            for row in catalogue.tournaments(connection)[-1:]:
-                self._views.view(connection, row.name)
-
-        self._runner.run(self._read(work))
+        for row in self._runner.run(self._read(catalogue.tournaments))[-1:]:
+            found = partial(load, tournament=row.name, paging=Paging(1, SIZE), number=None)
+            self.make(Job(found, "tournament.html", Frame(Urls(), frozenset())))
 
     async def _make(self, job: Job) -> bytes:
         page: Page | str = await self._read(lambda connection: job.load(connection, self._views))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from croupier_common.render import printable
 from croupier_server.commands.csv_files import moment, number
+from croupier_server.commands.point_text import point_text
 from croupier_server.commands.spans import span
 
 __all__ = ["filters"]
@@ -44,6 +45,7 @@ def filters() -> Mapping[str, Callable[..., Any]]:
     return {
         "shown": printable,
         "number": number,
+        "points": point_text,
         "when": _when,
         "moment": moment,
         "span": span,

@@ -11,9 +11,11 @@ __all__ = ["Bin", "binned", "histogram_svg"]
 EDGES_MS: Final = (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000)
 """Where one bar ends and the next begins; thinking times spread over decades."""
 
-WIDTH: Final = 44
+WIDTH: Final = 52
 HEIGHT: Final = 120
 TOP: Final = 16
+REM: Final = 14
+"""How much of the drawing is as large as a letter of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def histogram_svg(bins: Sequence[Bin]) -> str:
     """The chart; only numbers of ours are in it."""
     width, most = WIDTH * len(bins), max(one.count for one in bins)
     tall = HEIGHT + TOP + 20
-    box = f'viewBox="0 0 {width} {tall}" width="{width}" height="{tall}"'
+    box = f'viewBox="0 0 {width} {tall}" width="{width / REM:g}rem" height="{tall / REM:g}rem"'
     parts = [f'<svg class="histogram" {box} aria-hidden="true">']
     for at, one in enumerate(bins):
         height = round(HEIGHT * one.count / most, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection
@@ -19,9 +20,9 @@ from croupier_server.tails import MAX_SHOWN, Tail, Wall
 from croupier_server.tournament.standings import Row
 from croupier_server.web.found import GameLine, Heading, found_view, game_lines
 from croupier_server.web.openapi import Operation
-from croupier_server.web.reader import Reader
 from croupier_server.web.site import Site, twin
 from croupier_server.web.streams import EventStream, Places
+from croupier_server.web.views import Views
 
 __all__ = ["OPERATIONS", "WallPage", "load", "routes"]
 
@@ -76,13 +77,13 @@ class WallPage:
         }
 
 
-def load(connection: Connection, reader: Reader, tournament: str) -> WallPage:
+def load(connection: Connection, views: Views, tournament: str) -> WallPage:
     """A tournament's page with what runs.
 
     Raises:
         HTTPException: there is no such tournament.
     """
-    view = found_view(reader, connection, tournament)
+    view = found_view(views, connection, tournament)
     running = {game.pairing_id for game in view.games if game.status == "running"}
     pairings = [pairing for pairing in view.pairings if pairing.id in running]
     return WallPage(
@@ -97,12 +98,13 @@ def routes(site: Site) -> list[Route]:
     # its own look at the database, so that no page that takes long stands before a move
     spectators = Spectators(site.reader, site.settings.storage.where, stopping=site.stopping)
     site.services["spectators"] = spectators
-    places: Places = site.services.get("places") or Places()
+    web = site.settings.web
+    places = Places(web.max_viewers, web.max_viewers_per_address)
 
     async def wall(request: Request) -> Response:
         name = site.param(request, "tournament")
-        return await site.respond(
-            request, ("live", name), "live.html", lambda c: load(c, site.reader, name)
+        return await site.respond_apart(
+            request, ("live", name), "live.html", partial(load, tournament=name)
         )
 
     async def wall_events(request: Request) -> Response:

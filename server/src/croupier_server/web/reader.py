@@ -12,12 +12,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 import structlog
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Executable, func, select
 
 from croupier_server.commands.view import View
 from croupier_server.errors import StorageFailed
@@ -55,28 +56,38 @@ class Position:
     @classmethod
     def of(cls, connection: Connection) -> Self:
         """Where it stands now."""
-        games, results, orders = schema.games.c, schema.results.c, schema.orders.c
-        entrants, ratings = schema.entrants.c, schema.ratings.c
-        # an order changes results without a change of their number; it is answered then
-        one = select(
-            select(func.max(schema.journal.c.position)).scalar_subquery(),
-            select(func.count(results.pairing_id)).scalar_subquery(),
-            select(func.max(games.id)).scalar_subquery(),
-            select(func.count(games.id)).where(games.status == "running").scalar_subquery(),
-            select(func.max(schema.pairings.c.id)).scalar_subquery(),
-            select(func.count(orders.id)).scalar_subquery(),
-            select(func.count(orders.done_ms)).scalar_subquery(),
-            select(func.count(ratings.name)).scalar_subquery(),
-            select(func.max(ratings.at_ms)).scalar_subquery(),
-            select(func.count(entrants.id)).scalar_subquery(),
-            select(func.count(entrants.id)).where(entrants.status != "in").scalar_subquery(),
-            select(func.sum(entrants.strikes)).scalar_subquery(),
-        )
-        journal, *counts = connection.execute(one).one()
-        table = schema.tournaments.c
-        states = select(table.id, table.status, table.started_ms, table.ended_ms)
-        rows = [tuple(row) for row in connection.execute(states.order_by(table.id)).all()]
+        counted, states = _position_queries()
+        journal, *counts = connection.execute(counted).one()
+        rows = [tuple(row) for row in connection.execute(states).all()]
         return cls(journal or 0, (*counts, *rows))
+
+
+@cache
+def _position_queries() -> tuple[Executable, Executable]:
+    """What a position is read by; made once, as that takes as long as to answer it.
+
+    Until a thread that makes a query lets go of the interpreter, the loop can't go on.
+    """
+    games, results, orders = schema.games.c, schema.results.c, schema.orders.c
+    entrants, ratings = schema.entrants.c, schema.ratings.c
+    # an order changes results without a change of their number; it is answered then
+    counted = select(
+        select(func.max(schema.journal.c.position)).scalar_subquery(),
+        select(func.count(results.pairing_id)).scalar_subquery(),
+        select(func.max(games.id)).scalar_subquery(),
+        select(func.count(games.id)).where(games.status == "running").scalar_subquery(),
+        select(func.max(schema.pairings.c.id)).scalar_subquery(),
+        select(func.count(orders.id)).scalar_subquery(),
+        select(func.count(orders.done_ms)).scalar_subquery(),
+        select(func.count(ratings.name)).scalar_subquery(),
+        select(func.max(ratings.at_ms)).scalar_subquery(),
+        select(func.count(entrants.id)).scalar_subquery(),
+        select(func.count(entrants.id)).where(entrants.status != "in").scalar_subquery(),
+        select(func.sum(entrants.strikes)).scalar_subquery(),
+    )
+    table = schema.tournaments.c
+    states = select(table.id, table.status, table.started_ms, table.ended_ms)
+    return counted, states.order_by(table.id)
 
 
 @dataclass(frozen=True, slots=True)

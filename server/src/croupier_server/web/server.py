@@ -19,6 +19,7 @@ from croupier_server.web.streams import StreamProtocol
 
 if TYPE_CHECKING:
     from croupier_server.settings import Settings
+    from croupier_server.spectators import Spectators
     from croupier_server.storage.database import Database
 
 __all__ = ["WebServer"]
@@ -64,6 +65,7 @@ class WebServer:
         self._services = services
         self._stopping = asyncio.Event()
         self._reader: Reader | None = None
+        self._spectators: Spectators | None = None
         self._server: _Uvicorn | None = None
         self._task: asyncio.Task[None] | None = None
         self.host = settings.web.host or settings.server.host
@@ -97,6 +99,7 @@ class WebServer:
             services=self._services,
             stopping=self._stopping,
         )
+        self._spectators = app.state.site.services.get("spectators")
         if desk is not None:
             desk.warm()
         self._server = _Uvicorn(self._config(app))
@@ -110,6 +113,8 @@ class WebServer:
         if self._task is not None:
             await asyncio.wait({self._task})
             self._task = None
+        if self._spectators is not None:  # whom no answer has waited for
+            await self._spectators.close()
         if self._reader is not None:
             await self._reader.close()
             self._reader = None

@@ -23,6 +23,7 @@ from starlette.staticfiles import StaticFiles
 from croupier_server.errors import StorageFailed, UserError
 from croupier_server.settings import Settings
 from croupier_server.web.desk import HERE, Frame, Job, Page, json_bytes, templates
+from croupier_server.web.operator.known import Known, LooksForToken
 from croupier_server.web.reader import Reader, Shown
 from croupier_server.web.security import Guard
 from croupier_server.web.urls import Urls
@@ -80,7 +81,13 @@ class Site:
     @property
     def frame(self) -> Frame:
         """What a process of its own has to know of the site."""
-        return Frame(self.urls, frozenset(self.services["pages"]))
+        return Frame(self.urls, frozenset(self.services["pages"]), self.has_operator)
+
+    @property
+    def has_operator(self) -> bool:
+        """Whether somebody can sign in as the operator."""
+        known: Known | None = self.services.get("operator")
+        return known is not None and known.is_set
 
     def has(self, module: str) -> bool:
         """Whether the site has the pages of a module of :data:`PAGES`."""
@@ -114,7 +121,7 @@ class Site:
                 return json_bytes(page.to_json())
             return self.html(template, page=page)
 
-        kind = (template, as_json, key)
+        kind = (template, as_json, key, self.has_operator)
         shown = await self.reader.show(kind, load, render, follows_moves=follows_moves)
         return self.answer(request, shown, "application/json" if as_json else "text/html")
 
@@ -135,7 +142,7 @@ class Site:
         """
         as_json = request.url.path.endswith(".json")
         job = Job(load, None if as_json else template, self.frame)
-        kind = (template, as_json, key)
+        kind = (template, as_json, key, self.has_operator)
         shown = await self.reader.show_apart(kind, job, follows_moves=follows_moves)
         return self.answer(request, shown, "application/json" if as_json else "text/html")
 
@@ -186,9 +193,10 @@ def build_site(
             found.add(name)
             routes.extend(import_module(module).routes(site))
     routes.append(Mount("/static", StaticFiles(directory=HERE / "static"), name="static"))
+    known = site.services["operator"] = Known(settings)
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard)],
+        middleware=[Middleware(Guard), Middleware(LooksForToken, known=known)],
         exception_handlers={
             HTTPException: lambda request, problem: _told(site, request, problem),
             StorageFailed: lambda request, _: _unreadable(site, request),

@@ -59,7 +59,7 @@ class Places:
         per_address: so many from one address; 0 for any number, as behind a proxy.
     """
 
-    def __init__(self, in_all: int = 5_000, per_address: int = 250) -> None:
+    def __init__(self, in_all: int, per_address: int) -> None:
         self._in_all = in_all
         self._per_address = per_address
         self._taken: Counter[str] = Counter()

@@ -11,9 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Select, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    exists,
+    func,
+    or_,
+    select,
+)
 
-from croupier_server.commands.view import View
+from croupier_server.commands.view import Plans, View
 from croupier_server.storage import catalogue, schema
 from croupier_server.storage.catalogue import GameRow
 from croupier_server.storage.rows import as_rows, select_rows
@@ -37,16 +45,30 @@ class _Known:
 
     Attributes:
         answered: how many of the operator's orders had been answered.
-        settled: the rows of pairings with results.
+        through: how many pairings there are before the first one without a result.
+        late: the rows of pairings behind that one that have results.
+        numbers: by a pairing's row, its number.
+        games: by their pairing's number, and by attempt.
         tallies: what all results come to.
+        plans: how many games there are to be.
     """
 
     answered: int
     pairings: list[PairingRow] = field(default_factory=list["PairingRow"])
     results: dict[str, Result] = field(default_factory=dict[str, "Result"])
-    settled: set[int] = field(default_factory=set[int])
-    games: dict[int, GameRow] = field(default_factory=dict[int, "GameRow"])
+    through: int = 0
+    late: set[int] = field(default_factory=set[int])
+    numbers: dict[int, int] = field(default_factory=dict[int, int])
+    games: dict[tuple[int, int], GameRow] = field(default_factory=dict[tuple[int, int], GameRow])
     tallies: Tallies = field(default_factory=lambda: tallied(()))
+    plans: Plans = field(default_factory=Plans)
+
+    def settle(self, late: set[int]) -> None:
+        """Note who has results, and move on behind all before the first without one."""
+        self.late = late
+        while self.through < len(self.pairings) and self.pairings[self.through].id in late:
+            late.discard(self.pairings[self.through].id)
+            self.through += 1
 
 
 class Views:
@@ -74,39 +96,46 @@ class Views:
 
 def _renew(connection: Connection, row: TournamentRow, known: _Known) -> bool:
     """Read what is new; False if something is gone, so that all has to be read."""
-    settled = _settled(connection, row.id)
-    if not known.settled <= settled:
+    _renew_pairings(connection, row.id, known)
+    # most games end in about the order of their pairings: the long list of those is not read
+    last = known.pairings[known.through - 1].number if known.through else 0
+    table = schema.pairings.c
+    early = connection.scalar(_settled(func.count(), row.id, table.number <= last))
+    late = set(connection.scalars(_settled(table.id, row.id, table.number > last)))
+    if early != known.through or not known.late <= late:
         return False
-    last = known.pairings[-1].number if known.pairings else 0
-    known.pairings.extend(catalogue.pairings(connection, row.id, after=last))
-    new = settled - known.settled
-    fresh = [pairing for pairing in known.pairings if pairing.id in new]
-    if new:
+    new = late - known.late
+    fresh = [pairing for pairing in known.pairings[known.through :] if pairing.id in new]
+    if fresh:
         results = catalogue.results(connection, row.id, fresh)
         known.results.update(results)
         tallied(results.values(), onto=known.tallies)
-        known.settled = settled
+        known.settle(late)
     _renew_games(connection, row.id, known)
     return True
 
 
-def _settled(connection: Connection, tournament: int) -> set[int]:
-    """The rows of all pairings that have results."""
-    results, pairings = schema.results.c, schema.pairings.c
-    query = (
-        select(results.pairing_id)
-        .join(schema.pairings, pairings.id == results.pairing_id)
-        .where(pairings.tournament_id == tournament)
-        .distinct()
-    )
-    return set(connection.scalars(query))
+def _renew_pairings(connection: Connection, tournament: int, known: _Known) -> None:
+    """Read what was paired since."""
+    last = known.pairings[-1].number if known.pairings else 0
+    new = catalogue.pairings(connection, tournament, after=last)
+    known.pairings.extend(new)
+    known.numbers.update((pairing.id, pairing.number) for pairing in new)
+
+
+def _settled(what: ColumnElement[int], tournament: int, among: ColumnElement[bool]) -> Select[Any]:
+    """A query for something of those pairings among some that have results."""
+    table = schema.pairings
+    has_result = exists().where(schema.results.c.pairing_id == table.c.id)
+    query = select(what).select_from(table).where(table.c.tournament_id == tournament)
+    return query.where(among, has_result)
 
 
 def _renew_games(connection: Connection, tournament: int, known: _Known) -> None:
     """Read the games that began since, and again those that were running."""
     table, pairings = schema.games, schema.pairings
     running = [game.id for game in known.games.values() if game.status == "running"]
-    changed = table.c.id > max(known.games, default=0)
+    changed = table.c.id > max((game.id for game in known.games.values()), default=0)
     if len(running) <= MAX_IN:
         changed = or_(changed, table.c.id.in_(running))
     query: Select[Any] = (
@@ -114,22 +143,21 @@ def _renew_games(connection: Connection, tournament: int, known: _Known) -> None
         .join(pairings, pairings.c.id == table.c.pairing_id)
         .where(pairings.c.tournament_id == tournament, changed)
     )
-    known.games.update((game.id, game) for game in as_rows(connection, query, GameRow))
+    for game in as_rows(connection, query, GameRow):
+        known.games[known.numbers[game.pairing_id], game.attempt] = game
 
 
 def _viewed(
     connection: Connection, row: TournamentRow, known: _Known, orders: Sequence[OrderRow]
 ) -> View:
     """The view of what is known."""
-    numbers = {pairing.id: pairing.number for pairing in known.pairings}
-    games = sorted(known.games.values(), key=lambda one: (numbers[one.pairing_id], one.attempt))
     view = View(
         row,
         catalogue.entrants(connection, row.id),
         tuple(known.pairings),
         dict(known.results),
-        games,
+        [known.games[place] for place in sorted(known.games)],
         orders,
     )
-    view.take_over(known.tallies)
+    view.take_over(known.tallies, known.plans)
     return view

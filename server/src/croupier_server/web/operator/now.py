@@ -15,18 +15,21 @@ from croupier_server.web.operator.state import load
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from croupier_server.lobby import SignUps
+
 __all__ = ["now_job", "playing"]
 
 TEMPLATE: Final = "operator_now.html"
 
 
-def now_job(frame: Frame, tournament: str, server: str) -> Job:
+def now_job(frame: Frame, tournament: str, server: str, sign_ups: SignUps | None) -> Job:
     """How to make it.
 
     Args:
         server: whether one plays the tournament: `yes`, `no` or `unknown`.
+        sign_ups: who is in its lobby; None if that is over, or not known here.
     """
-    return Job(partial(_text, frame, tournament, server), None, frame)
+    return Job(partial(_text, frame, tournament, server, sign_ups), None, frame)
 
 
 def playing(connection: Connection, tournament: int) -> Sequence[str]:
@@ -37,7 +40,13 @@ def playing(connection: Connection, tournament: int) -> Sequence[str]:
 
 
 def _text(
-    frame: Frame, tournament: str, server: str, connection: Connection, finder: Finder
+    frame: Frame,
+    tournament: str,
+    server: str,
+    sign_ups: SignUps | None,
+    connection: Connection,
+    finder: Finder,
 ) -> str:
     state = load(connection, found_view(finder, connection, tournament))
-    return templates().get_template(TEMPLATE).render(site=frame, state=state, server=server)
+    template = templates().get_template(TEMPLATE)
+    return template.render(site=frame, state=state, server=server, lobby=sign_ups)

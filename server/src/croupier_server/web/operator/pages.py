@@ -28,6 +28,8 @@ from croupier_server.web.pages import home
 from croupier_server.web.paging import Paging
 
 if TYPE_CHECKING:
+    from croupier_server.lobby import SignUps
+    from croupier_server.room import Room
     from croupier_server.storage.catalogue import TournamentRow
     from croupier_server.web.site import Site
 
@@ -243,8 +245,9 @@ class _Pages:
 
     async def _now(self, tournament: str) -> bytes:
         server = await asyncio.to_thread(self._server, tournament)
-        job = now_job(self._site.frame, tournament, server)
-        key = ("operator", tournament, server, self._forms)
+        sign_ups = self._sign_ups(tournament)
+        job = now_job(self._site.frame, tournament, server, sign_ups)
+        key = ("operator", tournament, server, sign_ups, self._forms)
         return (await self._site.reader.show_apart(key, job, follows_moves=True)).body
 
     def _place(self) -> Place:
@@ -268,6 +271,11 @@ class _Pages:
         if isinstance(storage.where, str):  # a database doesn't tell
             return "unknown"
         return "no" if Place(storage).server() is None else "yes"
+
+    def _sign_ups(self, tournament: str) -> SignUps | None:
+        """Who is in its lobby, if the server that shows the pages has it."""
+        room: Room | None = self._site.services.get("rooms", {}).get(tournament)
+        return None if room is None else room.sign_ups
 
     def _url(self, tournament: str) -> str:
         return self._site.urls.operator_tournament(tournament)

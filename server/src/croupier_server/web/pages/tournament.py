@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from croupier_server.storage import catalogue
 from croupier_server.tournament.cross_table import CrossTable, cross_table
+from croupier_server.tournament.model import History
 from croupier_server.tournament.standings import Row
 from croupier_server.web.found import GameLine, Heading, found_view, game_lines
 from croupier_server.web.openapi import PAGE_AND_SIZE, Operation
@@ -189,7 +190,7 @@ def routes(site: Site) -> list[Route]:
 
 def _cross(view: View, names: tuple[str, ...]) -> CrossTable:
     tallies = view.tallies(count_forfeits=True)
-    found = cross_table(view.field, view.history, names, tallies=tallies)
+    found = cross_table(view.field, History((), view.results), names, tallies=tallies)
     among = set(names)
     return CrossTable(names, {pair: cell for pair, cell in found.cells.items() if pair[1] in among})
 

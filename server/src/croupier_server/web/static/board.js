@@ -7,7 +7,7 @@ const SHAPES = {
   red: ["circle", { cx: 0, cy: -6, r: 22 }],
   white: ["rect", { x: -20, y: -26, width: 40, height: 40, rx: 5 }],
   brown: ["polygon", { points: "0,-33 26,13 -26,13" }],
-  black: ["polygon", { points: "0,-34 26,-8 0,18 -26,-8" }],
+  black: ["polygon", { points: "0,-31 23,-8 0,15 -23,-8" }],
 };
 const LETTERS = { red: "R", white: "W", brown: "N", black: "B" };
 const FLAT = "-40,0 -20,-35 20,-35 40,0 20,35 -20,35";
@@ -105,6 +105,7 @@ function layoutOf(header) {
   const size = turned ? [height, width] : [width, height];
   return {
     board: header.board,
+    turned,
     outline: turned ? UPRIGHT : FLAT,
     viewBox: `${-MARGIN} ${-MARGIN} ${size[0] + 2 * MARGIN} ${size[1] + 2 * MARGIN}`,
     // a quarter to the left: what was at the right is on top
@@ -164,11 +165,20 @@ function fishOf(fish) {
 function trailOf(layout, last) {
   if (!last?.from || !last.to) return [];
   const [x1, y1] = layout.place(last.from);
-  const [x2, y2] = layout.place(last.to);
+  const [x2, y2] = edgeOf(layout, last.from, last.to);
   return [
     ["path", { class: `path ${last.color}`, d: `M${x1} ${y1}L${x2} ${y2}` }],
     ["circle", { class: `left ${last.color}`, cx: x1, cy: y1, r: "9" }],
   ].map(inTexts);
+}
+
+/** Where a move comes to the rim of its last tile: the number there stays free. */
+function edgeOf(layout, from, to) {
+  const [x1, y1] = layout.place(from);
+  const [x2, y2] = layout.place(to);
+  const [x, y] = [Math.sign(x2 - x1), Math.sign(y2 - y1)];
+  const [across, down] = !x || !y ? [35, 35] : layout.turned ? [17, 30] : [30, 17];
+  return [x2 - across * x, y2 - down * y];
 }
 
 function penguinsOf(layout, position) {

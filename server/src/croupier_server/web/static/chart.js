@@ -2,10 +2,11 @@
 
 const WIDTH = 600;
 const HEIGHT = 200;
-const LEFT = 44;
-const RIGHT = 24;
+const LEFT = 56;
+const RIGHT = 30;
 const TOP = 12;
-const BOTTOM = 26;
+const BOTTOM = 28;
+const MARK = 17; // how far apart two letters are
 const MARKS = { red: "R", white: "W", brown: "N", black: "B" };
 
 /** The fish of each player after each ply; the line at `ply` says where the board stands. */
@@ -85,25 +86,26 @@ function axis(most, positions, unit) {
   const end = `ply ${positions.length - 1}`;
   return [
     ["path", { class: "axis", d: `M${LEFT} ${TOP}V${bottom}H${WIDTH - RIGHT}` }],
-    ["text", { class: "tick y", x: String(LEFT - 6), y: String(TOP + 8) }, shortened(most)],
+    ["text", { class: "tick y", x: String(LEFT - 6), y: String(TOP + 9) }, shortened(most)],
     ["text", { class: "tick y", x: String(LEFT - 6), y: bottom }, "0"],
-    ["text", { class: "tick y", x: String(LEFT - 6), y: String(TOP + 24) }, unit],
+    ["text", { class: "tick y", x: String(LEFT - 6), y: String(TOP + 28) }, unit],
     ["text", { class: "tick", x: String(LEFT), y: String(HEIGHT - 8) }, "0"],
     ["text", { class: "tick x", x: String(WIDTH - RIGHT), y: String(HEIGHT - 8) }, end],
   ];
 }
 
-/** A letter at the end of each line; those that would lie on one another are moved down. */
+/** A letter at the end of each line; those that would lie on one another are moved apart. */
 function endMarks(positions, x, y) {
   const last = positions.at(-1);
   let lowest = -Infinity;
   return [...last.players]
     .sort((one, other) => other.fish - one.fish)
-    .map(({ color, fish }) => {
-      const down = Math.max(y(fish) + 4, lowest + 13);
+    .map(({ color, fish }, at, all) => {
+      const room = HEIGHT - 4 - MARK * (all.length - 1 - at); // the others must fit below
+      const down = Math.min(Math.max(y(fish) + 5, lowest + MARK), room);
       lowest = down;
-      const at = { x: rounded(x(last.ply) + 6), y: rounded(down) };
-      return ["text", { class: "tick mark", ...at }, MARKS[color]];
+      const place = { x: rounded(x(last.ply) + 6), y: rounded(down) };
+      return ["text", { class: "tick mark", ...place }, MARKS[color]];
     });
 }
 

@@ -24,7 +24,8 @@ const ICONS = {
  * Shows a game in an element that has, or gets, the board's place `#board`.
  *
  * `follow` is whether new lines are shown at once; stepping back ends that, and going to the last
- * ply begins it again.
+ * ply begins it again. `keys` is where keys are listened to: the element itself, on a page that has
+ * more to it than the game.
  */
 export class Replay {
   follow = true;
@@ -39,13 +40,13 @@ export class Replay {
   #charts = [];
   #listeners = new AbortController();
 
-  constructor(root, header) {
+  constructor(root, header, keys = document) {
     this.root = root;
     this.#timeline = new Timeline(header);
     this.names = new Map(header.players.map(({ color, name }) => [color, name]));
     this.#build();
     const { signal } = this.#listeners;
-    document.addEventListener("keydown", (event) => this.#key(event), { signal });
+    keys.addEventListener("keydown", (event) => this.#key(event), { signal });
     addEventListener("hashchange", () => this.#fromHash(), { signal });
     this.#fromHash();
     this.#show();
@@ -90,7 +91,7 @@ export class Replay {
       const reason = interrupted ? [" ", outside(interrupted, 200)] : [];
       this.#parts.end.replaceChildren("The game was interrupted and does not count.", ...reason);
     }
-    this.#parts.end.hidden = !this.#parts.end.hasChildNodes();
+    this.#showEnd();
   }
 
   /** Say what is wrong, above the board. */
@@ -277,6 +278,13 @@ export class Replay {
     this.#draw(0, parts.fish, fishChart(this.#timeline.positions, this.#ply));
     this.#draw(1, parts.think, thinkChart(this.#timeline.positions, this.#ply));
     this.#mark();
+    this.#showEnd();
+  }
+
+  /** How it ended is said where it ends: before, it would gainsay the board. */
+  #showEnd() {
+    const { end } = this.#parts;
+    end.hidden = !end.hasChildNodes() || this.#ply !== this.last;
   }
 
   #showBoard(position) {

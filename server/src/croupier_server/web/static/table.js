@@ -118,7 +118,7 @@ export class Table {
     this.#selected = at;
     this.#draw();
     const count = this.#legal.length;
-    this.say(`Penguin at [${at}]: choose where it goes, to one of ${count} ${count === 1 ? "tile" : "tiles"}.`);
+    this.say(`Penguin at [${at}]: choose where it goes, ${count === 1 ? "to the marked tile" : `to one of ${count} tiles`}.`);
     if (this.#byKeyboard) this.#focus();
   }
 

@@ -4,11 +4,12 @@ import { Board, badgeTree } from "./board.js";
 import { Timeline } from "./record.js";
 import { Stream } from "./stream.js";
 import { html, outside, svgElement } from "./tree.js";
-import { outcomeParts } from "./words.js";
+import { outcomeParts, pointText } from "./words.js";
 
 const MAX_SHOWN = 16;
 const LINGER = 5000; // how long an end stays before another game takes its place, in ms
 const TICKER = 5000;
+const HEAD = 4; // what is above and around a board, in heights of its letters
 const SOON = 500; // how long after a reconnection a game may wait to be named again
 const STATES = {
   live: "Live.",
@@ -163,8 +164,29 @@ class Wall {
     const waiting = [...this.#games.values()].filter((game) => !game.element);
     for (const game of waiting.slice(0, MAX_SHOWN - shown)) this.element.append(game.build());
     const count = this.element.children.length;
-    this.element.dataset.count = count;
+    if (this.element.dataset.count !== String(count)) {
+      this.element.dataset.count = count;
+      this.fit();
+    }
     if (this.isKnown) this.told(count);
+  }
+
+  /** Choose so many columns that the boards are as large as they can be. */
+  fit() {
+    const box = this.element.querySelector(".board")?.viewBox.baseVal;
+    if (!box) return;
+    const { clientWidth: width, clientHeight: height, children } = this.element;
+    const shape = box.width / box.height;
+    const head = HEAD * Number.parseFloat(getComputedStyle(this.element).fontSize);
+    const wide = (columns) => {
+      const rows = Math.ceil(children.length / columns);
+      return Math.min(width / columns, shape * (height / rows - head));
+    };
+    let best = 1;
+    for (let columns = 2; columns <= children.length; columns += 1) {
+      if (wide(columns) > wide(best)) best = columns;
+    }
+    this.element.style.setProperty("--columns", best);
   }
 
   #remove(game) {
@@ -227,6 +249,7 @@ new Stream(
   },
 );
 
+window.addEventListener("resize", () => wall.fit());
 full.hidden = !document.fullscreenEnabled;
 full.addEventListener("click", () => {
   if (document.fullscreenElement) document.exitFullscreen();
@@ -249,8 +272,8 @@ async function tell() {
 }
 
 function leader({ place, name, points }) {
-  const unit = points === 1 ? "point" : "points";
-  return html("li", {}, html("b", {}, `${place}.`), " ", outside(name, 40), ` ${Math.round(points * 100) / 100} ${unit}`);
+  const unit = points > 0 && points <= 1 ? "point" : "points";
+  return html("li", {}, html("b", {}, `${place}.`), " ", outside(name, 40), ` ${pointText(points)} ${unit}`);
 }
 
 const ticker = setInterval(tell, TICKER);

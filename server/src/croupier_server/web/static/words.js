@@ -29,7 +29,21 @@ export function span(ms) {
   return `${Math.floor(ms / 60000)} min ${Math.round((ms % 60000) / 1000)} s`;
 }
 
-/** How a game ended, as parts of a page: `Ada wins. 2. Blaise…`. */
+const ENDINGS = ["", "st", "nd", "rd", "th"]; // of places
+
+const PARTS = 12;
+const SIGNS = ["", "¹⁄₁₂", "⅙", "¼", "⅓", "⁵⁄₁₂", "½", "⁷⁄₁₂", "⅔", "¾", "⅚", "¹¹⁄₁₂"];
+
+/** Points as they are written: `2⅓`, `½`, `10`; what is no whole twelfths, with four places. */
+export function pointText(points) {
+  const parts = Math.round(points * PARTS);
+  if (Math.abs(points * PARTS - parts) > 1e-6 * Math.max(1, parts)) return String(Number(points.toFixed(4)));
+  const whole = Math.floor(parts / PARTS);
+  const sign = SIGNS[parts % PARTS];
+  return `${whole || !sign ? whole : ""}${sign}`;
+}
+
+/** How a game ended, as parts of a page: `Ada wins. 2nd: Blaise…`. */
 export function outcomeParts(outcome, names) {
   const groups = outcome.ranking;
   if (!groups.length) return ["The game is over: all players are out."];
@@ -37,7 +51,7 @@ export function outcomeParts(outcome, names) {
   const verb = winners.length > 1 ? " share the first place." : " wins.";
   let place = 1 + winners.length;
   const after = rest.flatMap((group) => {
-    const said = [` ${place}. `, ...joined(group, names)];
+    const said = [` ${place}${ENDINGS[place]}: `, ...joined(group, names), "."];
     place += group.length;
     return said;
   });
