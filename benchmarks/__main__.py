@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from benchmarks import crowd, journal, pages, rules, standings, startup, turns, viewers
+from benchmarks import crowd, grading, journal, pages, rules, standings, startup, turns, viewers
 from benchmarks.processes import Failed
 from benchmarks.report import Part
 from benchmarks.sizes import SIZES, Size
@@ -27,6 +27,7 @@ PARTS: Final[Mapping[str, Callable[[Size], Part]]] = {
     "standings": standings.measure,
     "viewers": viewers.measure,
     "pages": pages.measure,
+    "grading": grading.measure,
 }
 """By name, what can be measured."""
 

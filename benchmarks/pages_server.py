@@ -22,7 +22,7 @@ from croupier_common.game import Game
 from croupier_common.record import Header, RecordWriter, Seat
 from croupier_common.rules import PRESETS
 from croupier_common.strategies import make
-from croupier_server.app import run
+from croupier_server.app import run, set_aside
 from croupier_server.options import configure_logs
 from croupier_server.settings import load_settings
 from croupier_server.storage import catalogue
@@ -117,6 +117,7 @@ async def main(job: dict[str, Any]) -> None:
         try:
             tell({"port": web.port, "games": cup.games})
             await asyncio.to_thread(told)  # the first page was there
+            set_aside()
             for _ in ("without requests", "with requests"):
                 tell(await phase(database, cup, job["pace_s"]))
         finally:

@@ -19,6 +19,8 @@ class Size:
         beside: how many games are played that nobody watches, beside the one that viewers do.
         cup_rounds: in how many rounds the tournaments are whose pages are looked at.
         pages: how many times.
+        graded: how many submissions are graded together, each number in a run of its own.
+        graded_blocks: how many blocks each of them plays.
         pair_seconds: how long one server and its load may take; more is a failure.
     """
 
@@ -37,6 +39,8 @@ class Size:
     cup_players: int
     cup_rounds: tuple[int, ...]
     pages: int
+    graded: tuple[int, ...]
+    graded_blocks: int
 
 
 SIZES: Final[Mapping[str, Size]] = {
@@ -56,6 +60,8 @@ SIZES: Final[Mapping[str, Size]] = {
         cup_players=500,
         cup_rounds=(11, 40),
         pages=100,
+        graded=(12, 24, 48),
+        graded_blocks=20,
     ),
     "quick": Size(
         perft_depth=2,
@@ -73,6 +79,8 @@ SIZES: Final[Mapping[str, Size]] = {
         cup_players=500,
         cup_rounds=(11,),
         pages=20,
+        graded=(6,),
+        graded_blocks=20,
     ),
     "tiny": Size(
         perft_depth=2,
@@ -90,5 +98,7 @@ SIZES: Final[Mapping[str, Size]] = {
         cup_players=60,
         cup_rounds=(3,),
         pages=3,
+        graded=(1,),
+        graded_blocks=2,
     ),
 }

@@ -66,6 +66,13 @@ OVER = (
     Shot("connect", "/connect"),
 )
 
+GRADED = (
+    Shot("grading-overview", "/index.html"),
+    Shot("grading-report", "/illegal_moves/report.html"),
+)
+FLAWED = ("build_fails", "crashes_in_game", "illegal_moves", "no_player")
+"""The broken submissions that are graded beside the good ones."""
+
 
 class Camera:
     """Takes pictures in one browser, into one folder."""
@@ -186,6 +193,17 @@ def play(camera: Camera, site: str) -> None:
         camera.keep(page, "play", size)
 
 
+def grade(camera: Camera, folder: Path) -> None:
+    """Grade the examples, and take the overview and a report; the folder has room for them."""
+    examples, handed_in = ROOT / "examples", folder / "submissions"
+    shutil.copytree(examples / "submissions", handed_in)
+    for name in FLAWED:
+        shutil.copytree(examples / "submissions-broken" / name, handed_in / name)
+    rubric = ("--rubric", str(examples / "rubric.toml"), "--out", str(folder / "graded"))
+    subprocess.run([*CROUPIER, "grade", str(handed_in), *rubric], check=True)
+    camera.take((folder / "graded").as_uri(), GRADED)
+
+
 def main() -> int:
     """Play, and photograph it."""
     images = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
@@ -205,6 +223,7 @@ def main() -> int:
             "serve", "--practice", "--data", "", "--port", "0", "--web-port", "0", *board
         ) as site:
             play(camera, site)
+        grade(camera, Path(folder, "grading"))
         browser.close()
     return 0
 

@@ -67,12 +67,18 @@ def test_pages_are_measured_and_are_light(tmp_path: Path) -> None:
     assert found["longest hold of the loop"]["at_most"] == 5
 
 
+def test_grading_is_measured_beside_the_games_that_it_plays(tmp_path: Path) -> None:
+    measured = part("grading", tmp_path)
+    assert measured["budgets"][0]["what"] == "a block, seconds"
+    assert measured["figures"]["own share"] > 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (
             ["speed"],
-            "there are rules, turns, crowd, journal, startup, standings, viewers, pages",
+            "there are rules, turns, crowd, journal, startup, standings, viewers, pages, grading",
         ),
         (["--fast"], "unrecognized arguments: --fast"),
         (["--json", "no/such/folder/found.json"], "found.json: "),

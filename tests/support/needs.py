@@ -21,6 +21,8 @@ NEEDS = {
     "posix": "an operating system with POSIX signals and file modes",
     "postgresql": "a PostgreSQL server in which databases may be created, as the URL in "
     "CROUPIER_POSTGRESQL",
+    "bubblewrap": "bubblewrap (the program bwrap), where it may make namespaces",
+    "root": "to run as root, on Linux, which can give programs users of their own",
     "mounts": "Linux, where a process may mount file systems for itself (unshare --mount)",
 }
 """Every need, and what meets it."""

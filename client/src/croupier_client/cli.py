@@ -18,7 +18,7 @@ import click
 
 from croupier_client import __version__
 from croupier_client.cli_check import check, replay
-from croupier_client.cli_stdio import bridge, stdio
+from croupier_client.cli_stdio import bridge, relay, stdio
 from croupier_client.errors import ClientError
 
 __all__ = ["TARGET_HELP", "awake", "main", "penguin", "warn"]
@@ -213,6 +213,7 @@ penguin.add_command(check)
 penguin.add_command(replay)
 stdio.epilog = TARGET_HELP
 penguin.add_command(stdio)
+penguin.add_command(relay)
 
 
 async def awake(visit: Coroutine[Any, Any, T]) -> T:

@@ -97,7 +97,7 @@ def check(
     json_file: TextIO | None,
     junit_file: TextIO | None,
 ) -> None:
-    r"""Put a player through some fifty situations of a tournament, and say what is wrong with it.
+    """Put a player through some fifty situations of a tournament, and say what is wrong with it.
 
     \b
         penguin check my_player.py                          a player of the kit
@@ -111,7 +111,7 @@ def check(
     Ends with exit code 0 if nothing failed (warnings are allowed), 1 if something did, 2 for a
     wrong option or target. With - for FILE, the report goes to standard output, and the text to
     standard error.
-    """
+    """  # noqa: D301 - the backslash is click's, which keeps that paragraph as it is
     import asyncio
 
     from croupier_client.check.report import (

@@ -1,4 +1,4 @@
-"""The commands for programs that speak over standard input and output: ``bridge`` and ``stdio``."""
+"""The commands for programs on standard input and output: ``bridge``, ``stdio`` and ``relay``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-__all__ = ["bridge", "stdio"]
+__all__ = ["bridge", "relay", "stdio"]
 
 TERMINATED: Final = 143
 
@@ -126,3 +126,39 @@ def stdio(target: str, age: int | None, max_games: int, events: bool) -> None:
     wires = Wires.take()  # before any code of the player runs, which may print
     options = JoinOptions(name="-", age=age, max_games=max_games, events=events)
     sys.exit(run_stdio(load(target), wires, options))
+
+
+@click.command(short_help="Have a WebSocket player be such a program.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
+def relay(command: tuple[str, ...]) -> None:
+    """Start a player that speaks WebSocket, and play with it over standard input and output.
+
+    \b
+        penguin check -- penguin relay -- node my_player.js {url}
+
+    The player connects to the address that replaces {url} in its arguments, and that is in the
+    variable CROUPIER_URL: a port of this machine that only it is told. Whatever it prints goes to
+    standard error. Write -- before it.
+
+    Ends when the player does, with its exit code, or 128 and the number of the signal that ended
+    it; with 0 when standard input was closed, and with 2 if the player can't be started.
+    """  # noqa: D301 - the backslash is click's, which keeps that paragraph as it is
+    import asyncio
+
+    from croupier_client.cli import awake, warn
+    from croupier_client.program import PassedOn
+    from croupier_client.relay import Relay
+    from croupier_client.stdio import Wires
+
+    wires = Wires.take()
+
+    async def run() -> int:
+        way = Relay(command, wires, stderr=PassedOn(_STDERR), warn=warn)
+        return await _until_terminated(way.run())
+
+    try:
+        status = asyncio.run(awake(run()))
+    except asyncio.CancelledError:
+        warn("terminated")
+        status = TERMINATED
+    sys.exit(status)

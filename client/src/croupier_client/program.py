@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final, cast
@@ -201,6 +201,7 @@ class Program:
     Attributes:
         splitter: makes the lines of what it writes on standard output.
         left: set when it has ended, or closed its standard output.
+        exited: set when it has ended.
     """
 
     def __init__(
@@ -208,14 +209,20 @@ class Program:
     ) -> None:
         self.splitter = LineSplitter()
         self.left = protocol.left
+        self.exited = protocol.exited
         self.stderr = stderr
         self._transport = transport
         self._protocol = protocol
         self._stdin = cast("asyncio.WriteTransport", transport.get_pipe_transport(0))
 
     @classmethod
-    async def start(cls, command: Sequence[str], stderr: Sink) -> Program:
+    async def start(
+        cls, command: Sequence[str], stderr: Sink, variables: Mapping[str, str] | None = None
+    ) -> Program:
         """Start a program, in this folder and with our environment but for tokens.
+
+        Args:
+            variables: what is set in its environment beside that.
 
         Raises:
             ProgramError: it can't be started, with the reason.
@@ -223,6 +230,7 @@ class Program:
         path = _find(command[0])
         environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
         environment.update(friendly_variables(environment))
+        environment.update(variables or {})
         try:
             transport, protocol = await asyncio.get_running_loop().subprocess_exec(
                 lambda: _Protocol(stderr),
@@ -252,6 +260,11 @@ class Program:
             return False
         self._stdin.write(line_bytes(text))
         return True
+
+    @property
+    def status(self) -> int | None:
+        """Its return code when it has ended: negative for a signal."""
+        return self._transport.get_returncode()
 
     async def obituary(self) -> str:
         """How it has left us, in words."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from croupier_server.storage.database import Database
     from croupier_server.web.server import WebServer
 
-__all__ = ["App", "Stopped", "run"]
+__all__ = ["App", "Stopped", "run", "set_aside"]
 
 log = structlog.get_logger(__name__)
 
@@ -157,7 +157,7 @@ class App:
                 await pages.start()
                 gateway.origins.site_port = pages.port
                 self._web_listening(pages.url)
-            _set_aside()
+            set_aside()
             self._listening(gateway.port)
             return await self._play([room for room in played if room.name in rooms])
         finally:
@@ -266,7 +266,7 @@ async def to_its_end(ending: Coroutine[Any, Any, None]) -> None:
         raise asyncio.CancelledError
 
 
-def _set_aside() -> None:
+def set_aside() -> None:
     """Spare what is there to stay from being looked at by every full collection of garbage.
 
     Those took up to a quarter of a second of the loop.

@@ -25,6 +25,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "croupier_server.commands.export",
         "Write a tournament's tables and records to files.",
     ),
+    "grade": ("croupier_server.grading.cli", "Grade a folder of submissions by a rubric."),
     "new": ("croupier_server.commands.new", "Write a file for a tournament."),
     "operator-token": (
         "croupier_server.web.operator.cli",

@@ -6,6 +6,7 @@
     ├── UserError                 one clear line for who started the program; exit code 2
     ├── Refused                   a player that may not join, with the error it is sent
     ├── ProgramFailed             a program that did not become a player, with the verdict on it
+    ├── BadSubmission             a submission that can't be graded; one line for its author
     ├── NotEnoughPlayers          the lobby's time is over; exit code 1
     ├── ServerFault               a fault of ours that ends a game; ejects nobody
     ├── StoppedByOrder            the operator has stopped a tournament, which can go on later
@@ -20,6 +21,7 @@ from typing import Any, cast
 from croupier_common.verdict import Fault
 
 __all__ = [
+    "BadSubmission",
     "CroupierError",
     "NotEnoughPlayers",
     "ProgramFailed",
@@ -62,6 +64,10 @@ class ProgramFailed(CroupierError):
         super().__init__(f"{name}: {fault.verdict}: {fault.detail}")
         self.name = name
         self.fault = fault
+
+
+class BadSubmission(CroupierError):
+    """A submission can't be graded: the file in it, and what is wrong with that, in one line."""
 
 
 class NotEnoughPlayers(CroupierError):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from croupier_server.settings import Settings
 
-__all__ = ["Count", "progress_bar"]
+__all__ = ["Count", "new_bar", "progress_bar"]
 
 WAITING: Final = "waiting for players"
 
@@ -101,7 +101,7 @@ def progress_bar(played: Sequence[Settings]) -> Generator[Callable[[Progress], N
         return
     has_lines = not sys.stdout.isatty()
     count = Count(played, total=_begun(played))
-    with _bar(has_lines=has_lines) as bar:
+    with new_bar(has_lines=has_lines) as bar:
         task = bar.add_task(count.about, total=count.total)
 
         def tell(news: Progress) -> None:
@@ -135,7 +135,12 @@ def _begun(played: Sequence[Settings]) -> int | None:
     return None if None in rests else sum(rest for rest in rests if rest is not None) or None
 
 
-def _bar(*, has_lines: bool) -> Bar:
+def new_bar(*, has_lines: bool) -> Bar:
+    """A bar on stderr, with how many are done, the time so far, and what is left of it.
+
+    Args:
+        has_lines: whether lines go to standard output beside it.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -104,6 +104,7 @@ class Desk:
     def __init__(self, where: Path | str) -> None:
         self._where = where
         self._pool: ProcessPoolExecutor | None = None
+        self._made = 0
 
     def warm(self) -> None:
         """Start the process, so that the first page does not wait for it."""
@@ -121,11 +122,21 @@ class Desk:
         for _ in range(2):
             pool = self._running()
             try:
-                return await loop.run_in_executor(pool, _made, job)
+                page = await loop.run_in_executor(pool, _made, job)
             except BrokenProcessPool:  # it was ended from outside: another takes its place
                 if self._pool is pool:
                     self.close()
+            else:
+                self._tidy(pool)
+                return page
         raise DeskFailed("the process that makes pages ends again and again")
+
+    def _tidy(self, pool: ProcessPoolExecutor) -> None:
+        """Have garbage collected from time to time, when a page is done and not in one."""
+        self._made += 1
+        if self._made % COLLECT == 0:
+            with suppress(BrokenProcessPool, RuntimeError):  # it has just been ended
+                pool.submit(gc.collect)
 
     def close(self) -> None:
         """End the process, whatever it does; may be called twice."""
@@ -179,7 +190,6 @@ class _Maker:
         self._runner = asyncio.Runner()
         self._database: Database | None = None
         self._views = Views()
-        self.made = 0
 
     def make(self, job: Job) -> bytes:
         return self._runner.run(self._make(job))
@@ -240,11 +250,9 @@ def _ready() -> None:
         templates().get_template(name)
     with suppress(StorageFailed, UserError):
         _makers[0].warm()
+    gc.collect()
+    gc.freeze()  # what is there by now stays, and need not be looked at again
 
 
 def _made(job: Job) -> bytes:
-    maker = _makers[0]
-    maker.made += 1
-    if maker.made % COLLECT == 0:
-        gc.collect()
-    return maker.make(job)
+    return _makers[0].make(job)

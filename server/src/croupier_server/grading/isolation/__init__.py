@@ -1,0 +1,1 @@
+"""Levels of isolation, one module each; :mod:`.choice` finds the best that works here."""

@@ -1,0 +1,1 @@
+"""Grades as files: one module for each kind."""
