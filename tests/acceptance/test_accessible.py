@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser
 
-from support.browser import PATIENCE_MS, chromium, new_page, pages_of
-from support.needs import require
-from support.node import VARIABLE
+from support.axe import axe_source, new_page_for_axe, serious_faults
+from support.browser import chromium, new_page, pages_of
 from support.recorded import CLASSIC_BOARD, keep_games, recorded
 
 PATHS = (
@@ -40,12 +37,7 @@ def browser() -> Generator[Browser]:
 @pytest.fixture(scope="module")
 def axe() -> str:
     """The source of axe-core."""
-    places = [Path(__file__).parent.parent / "node" / "node_modules"]
-    if named := os.environ.get(VARIABLE):
-        places.append(Path(named))
-    found = [file for place in places if (file := place / "axe-core" / "axe.min.js").exists()]
-    require("node-packages", found, f"axe-core: not in what {VARIABLE} names")
-    return found[0].read_text(encoding="utf-8")
+    return axe_source()
 
 
 @pytest.fixture(scope="module")
@@ -67,23 +59,9 @@ def test_axe_finds_nothing_serious(
 ) -> None:
     for path in PATHS:
         with subtests.test(path):
-            # colours that are on their way to others would be judged half-way
-            context = browser.new_context(
-                color_scheme=scheme, bypass_csp=True, reduced_motion="reduce"
-            )
-            context.set_default_timeout(PATIENCE_MS)
-            page = context.new_page()
+            page = new_page_for_axe(browser, color_scheme=scheme)
             page.goto(site + path, wait_until="load")
-            page.add_script_tag(content=axe)
-            found: dict[str, Any] = page.evaluate("() => axe.run()")
-            context.close()
-            serious = [
-                (wrong["id"], wrong["help"], [node["target"] for node in wrong["nodes"]][:3])
-                for wrong in found["violations"]
-                if wrong["impact"] in {"serious", "critical"}
-            ]
-            assert serious == []
-            assert found["passes"]
+            assert serious_faults(page, axe) == []
 
 
 def test_pages_that_are_tried_are_there(browser: Browser, site: str) -> None:

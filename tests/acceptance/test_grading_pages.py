@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -15,7 +13,8 @@ from croupier_common.verdict import Verdict
 from croupier_server.grading.evidence import Built, Mishap, Placing
 from croupier_server.grading.results.overview_html import overview_html
 from croupier_server.grading.results.report_html import report_html
-from support.browser import PATIENCE_MS, chromium, new_page
+from support.axe import axe_source, new_page_for_axe, serious_faults
+from support.browser import chromium, new_page
 from support.graded import (
     HOSTILE,
     a_match,
@@ -24,8 +23,6 @@ from support.graded import (
     graded_by,
     records_of,
 )
-from support.needs import require
-from support.node import VARIABLE
 
 PAGES = ("report", "overview")
 TIMEOUT = Mishap(Verdict.TIMEOUT, "movement", "no answer within 2000 ms", Verdict.TIMEOUT.fix)
@@ -41,12 +38,7 @@ def browser() -> Generator[Browser]:
 @pytest.fixture(scope="module")
 def axe() -> str:
     """The source of axe-core."""
-    places = [Path(__file__).parent.parent / "node" / "node_modules"]
-    if named := os.environ.get(VARIABLE):
-        places.append(Path(named))
-    found = [file for place in places if (file := place / "axe-core" / "axe.min.js").exists()]
-    require("node-packages", found, f"axe-core: not in what {VARIABLE} names")
-    return found[0].read_text(encoding="utf-8")
+    return axe_source()
 
 
 @pytest.fixture(scope="module")
@@ -212,19 +204,8 @@ def test_axe_finds_nothing_serious(
     axe: str,
     site: dict[str, str],
 ) -> None:
-    context = browser.new_context(color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
-    context.set_default_timeout(PATIENCE_MS)
-    page = context.new_page()
+    page = new_page_for_axe(browser, color_scheme=scheme)
     page.goto(site[name])
     for summary in page.locator("summary").all():
         summary.click()
-    page.add_script_tag(content=axe)
-    found: dict[str, Any] = page.evaluate("() => axe.run()")
-    context.close()
-    serious = [
-        (wrong["id"], wrong["help"], [node["target"] for node in wrong["nodes"]][:3])
-        for wrong in found["violations"]
-        if wrong["impact"] in {"serious", "critical"}
-    ]
-    assert serious == []
-    assert found["passes"]
+    assert serious_faults(page, axe) == []
