@@ -52,6 +52,13 @@ def slow(self, call):
 Player.answer = slow
 """
 
+DEEP = """
+import os
+for _ in range(3_000):
+    os.mkdir("d")
+    os.chdir("d")
+"""
+
 Done = subprocess.CompletedProcess[str]
 
 
@@ -345,6 +352,45 @@ def test_more_workers_than_cores_are_capped_with_a_line(tmp_path: Path) -> None:
     assert re.search(r"--workers 500: \d+ at a time", found.stderr)
 
 
+def test_hostile_ones_are_graded_and_the_others_get_their_tables(tmp_path: Path) -> None:
+    course(tmp_path, games(2))
+    hand_in(tmp_path / "subs", "ada")
+    digits = hand_in(tmp_path / "subs", "digits") / "player.toml"
+    digits.write_text(f"name = {'1' * 5_000}", encoding="utf-8")
+    deep = hand_in(tmp_path / "subs", "deep", build="python3 -I -S deep.py")
+    (deep / "deep.py").write_text(DEEP, encoding="utf-8")
+    told = graded("subs", cwd=tmp_path)
+    assert points(tmp_path / "graded") == {"ada": 20.0, "deep": 0.0, "digits": 0.0}
+    assert "It did not build" in told
+    assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_modules_that_lie_where_it_is_run_are_not_taken_for_ours(tmp_path: Path) -> None:
+    rubric = course(tmp_path, games(2), CHECK)
+    hand_in(tmp_path / "subs", "ada")
+    here = tmp_path / "exports"
+    here.mkdir()
+    for name in ("click", "croupier_client", "json", "multiprocessing", "random", "structlog"):
+        text = f"from pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n{name} = 1\n"
+        (here / f"{name}.py").write_text(text, encoding="utf-8")
+    like_a_script = "import sys; del sys.path[0]; from croupier_server.cli import main; main()"
+    found = subprocess.run(
+        [
+            *(sys.executable, "-c", like_a_script, "grade", str(tmp_path / "subs")),
+            *("--rubric", str(rubric), "--isolation", "same-user"),
+        ],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=PATIENCE_S,
+        cwd=here,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert points(here / "graded") == {"ada": 30.0}
+    assert not list(here.glob("*.ran"))
+
+
 # -- Gradescope
 
 
@@ -378,6 +424,18 @@ def test_gradescope_that_is_killed_leaves_a_valid_failing_file(tmp_path: Path) -
     found = results(root / "results/results.json")
     assert found["score"] == 0
     assert "did not finish" in json.dumps(found)
+
+
+def test_gradescope_without_a_player_says_what_to_hand_in(tmp_path: Path) -> None:
+    root = autograder(tmp_path)
+    for path in (root / "submission").iterdir():
+        path.unlink()
+    for name in ("Player.java", "Util.java"):
+        (root / "submission" / name).write_text("class X {}", encoding="utf-8")
+    graded("--gradescope", "--root", root, cwd=tmp_path)
+    told = json.dumps(results(root / "results/results.json"))
+    assert "no player in it: a player.toml" in told
+    assert "not your fault" not in told
 
 
 def test_gradescope_without_a_rubric_says_whose_fault_that_is(tmp_path: Path) -> None:

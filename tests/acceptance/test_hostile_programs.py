@@ -18,10 +18,11 @@ from pathlib import Path
 import pytest
 
 from croupier_server.errors import UserError
+from croupier_server.grading.isolation import removal
 from croupier_server.grading.isolation.interpreter import find_for, ours
 from croupier_server.grading.isolation.model import Isolation
 from croupier_server.grading.isolation.users import Users
-from support.hostile_cells import SMALL, Ground, level, started
+from support.hostile_cells import SMALL, Ground, level, run, started
 from support.hostile_wishes import GETS, connects, harm, states
 from support.needs import VARIABLE, require
 
@@ -60,6 +61,15 @@ WANTS: dict[str, tuple[str, str, str]] = {
     "trace the grader": (C, C, LOOKS),
     "kill the parent": (C, C, LOOKS),
 }
+DEEP = """
+import os, sys
+os.chdir({"PUBLIC": "/tmp", ".": "."}.get(sys.argv[1]) or os.environ["TMPDIR"])
+for _ in range(3_000):
+    os.mkdir(sys.argv[2])
+    os.chdir(sys.argv[2])
+"""
+"""Folders within each other: in its own folder, where it has its files, or where all have."""
+
 FILLS: dict[str, tuple[str, str, str]] = {
     "TMPDIR": (C, "detected", "detected"),
     "/tmp": (C, "detected", WRITES),
@@ -129,6 +139,43 @@ def test_the_disk_is_not_filled(
 def test_a_build_that_fills_its_folder_is_ended(isolation: Isolation, ground: Ground) -> None:
     ran = harm(isolation, ground, "fill", ".", writable=True)
     assert ran.report.exceeded == "disk", ran
+
+
+@pytest.mark.parametrize("isolation", LEVELS + WATCHED, indirect=True)
+def test_an_exit_status_is_no_limit_that_was_crossed(isolation: Isolation, ground: Ground) -> None:
+    cell = isolation.cell(ground.own, SMALL, number=0)
+    ran = run(cell, ["sh", "-c", "exit 152"])  # as after SIGXCPU
+    cell.close()
+    assert ran.status == 152
+    assert ran.report.exceeded is None
+
+
+@pytest.mark.parametrize("isolation", LEVELS, indirect=True)
+@pytest.mark.parametrize("place", [".", "TMPDIR", "PUBLIC"])
+def test_folders_without_end_are_removed(isolation: Isolation, ground: Ground, place: str) -> None:
+    if isolation.name == "same-user" and place == "PUBLIC":
+        pytest.skip("what it leaves there is stated")
+    cell = isolation.cell(ground.own, SMALL, number=0, writable=place == ".")
+    ran = run(cell, ["python3", "-I", "-S", "-c", DEEP, place, ground.token])
+    assert cell.close() == 0, ran
+    assert ran.report.exceeded == "disk" or isolation.name == "bubblewrap", ran
+    removal.remove(ground.own)
+    assert not ground.own.exists()
+
+
+def test_what_a_killed_grading_has_left_is_nobody_elses(ground: Ground) -> None:
+    users = level("users")
+    assert isinstance(users, Users)
+    killed = users.cell(ground.sibling, SMALL, number=0)
+    left = Path(tempfile.gettempdir(), f"{ground.token}-left")
+    left.touch()
+    os.chown(left, users.ids.of(0), users.ids.of(0))
+    cell = users.cell(ground.own, SMALL, number=0)
+    ran = run(cell, ["cat", f"{killed.folder}/player.py"])
+    cell.close()
+    assert "the sibling" not in ran.said
+    assert not left.exists()
+    assert not Path(killed.folder).exists()
 
 
 @pytest.mark.parametrize("isolation", LEVELS, indirect=True)

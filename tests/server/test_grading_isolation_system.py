@@ -1,12 +1,15 @@
 """What isolation reads of the system: control groups, processes, disks, owners."""
 
 import os
+import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from croupier_server.grading.isolation import disk, ownership, processes
+from croupier_server.grading.isolation import disk, ownership, processes, removal, sweep
 from croupier_server.grading.isolation.cgroup import Cgroup, find_groups, find_parents
 from support.needs import require
 
@@ -134,7 +137,119 @@ def test_only_ones_own_comes_back(tmp_path: Path) -> None:
     own.mkdir()
     (own / "old").write_text("x")
 
-    ownership.bring_back(built, own, user)
+    ownership.bring_back(built, own, user, 1 << 20)
     assert sorted(path.name for path in own.iterdir()) == ["link", "out"]
     assert (own / "link").is_symlink()
     assert (own / "out" / "program").stat().st_mode & 0o777 == 0o755
+
+
+def deep(folder: Path, depth: int) -> None:
+    """Folders within each other, more than a path can name, with something in each."""
+    opened = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.close(os.open("file", os.O_CREAT, dir_fd=opened))
+        os.mkdir("beside", dir_fd=opened)
+        os.mkdir("d", dir_fd=opened)
+        above, opened = opened, os.open("d", os.O_RDONLY, dir_fd=opened)
+        os.close(above)
+    os.close(opened)
+
+
+def test_all_is_removed_however_deep_it_is_and_no_link_followed(tmp_path: Path) -> None:
+    require("posix", sys.platform != "win32", "Windows")
+    outside, folder = tmp_path / "outside", tmp_path / "folder"
+    outside.mkdir()
+    (outside / "kept").touch()
+    folder.mkdir()
+    deep(folder, 1_500)
+    (folder / "link").symlink_to(outside)
+    os.mkfifo(folder / "pipe")
+    (folder / "d").chmod(0)
+    (tmp_path / "link").symlink_to(outside)
+    removal.remove(folder)
+    removal.remove(tmp_path / "link")
+    removal.remove(tmp_path / "nothing")
+    assert [path.name for path in tmp_path.iterdir()] == ["outside"]
+    assert (outside / "kept").exists()
+
+
+@contextmanager
+def swapped(folder: Path, link: Path) -> Generator[None]:
+    """A folder and a link that are moved into each other's place all the time, by a process."""
+    away = folder.with_name("away")
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        while True:
+            for one, other in ((folder, away), (link, folder), (folder, link), (away, folder)):
+                with suppress(OSError):
+                    one.rename(other)
+    try:
+        yield
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def filled(folder: Path, text: str, user: int) -> Path:
+    folder.mkdir(parents=True)
+    for number in range(100):
+        (folder / f"{number}").write_text(text)
+        os.chown(folder / f"{number}", user, user)
+    return folder
+
+
+def test_who_moves_folders_about_has_nobody_elses_files_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require("root", LINUX and os.geteuid() == 0, "not root")
+    user, victim = 52_345, filled(tmp_path / "victim", "x", 0)
+    for number in range(10):
+        public = tmp_path / f"public {number}"
+        shared, link = filled(public / "of another", "x", user), public / "link"
+        shared.chmod(0o777)
+        link.symlink_to(victim)
+        monkeypatch.setattr(disk, "PUBLIC_PLACES", (str(public),))
+        with swapped(shared, link):
+            sweep.remove_files_of(user)
+    assert len(list(victim.iterdir())) == 100
+
+
+def test_who_moves_folders_about_is_brought_nobody_elses_files(tmp_path: Path) -> None:
+    require("root", LINUX and os.geteuid() == 0, "not root")
+    user, victim = 52_345, filled(tmp_path / "victim", "a secret", 0)
+    own = tmp_path / "own"
+    own.mkdir()
+    for number in range(10):
+        built = tmp_path / f"built {number}"
+        inner, link = filled(built / "inner", "its own", user), built / "link"
+        link.symlink_to(victim)
+        ownership.give(built, user, writable=True)
+        with swapped(inner, link):
+            ownership.bring_back(built, own, user, 1 << 20)
+        files = [path for path in own.rglob("*") if path.is_file() and not path.is_symlink()]
+        assert "a secret" not in {path.read_text() for path in files}
+
+
+def test_so_much_comes_back_as_the_disk_may_hold(tmp_path: Path) -> None:
+    require("root", LINUX and os.geteuid() == 0, "not root")
+    user, most = 52_345, 1 << 20
+    built, own = tmp_path / "built", tmp_path / "own"
+    built.mkdir()
+    own.mkdir()
+    (built / "hole").write_bytes(b"x")
+    os.truncate(built / "hole", 1 << 34)
+    ownership.give(built, user, writable=True)
+    ownership.bring_back(built, own, user, most)
+    again = tmp_path / "again"
+    ownership.copy(own, again)
+    assert (again / "hole").stat().st_size == 1 << 34
+    assert disk.used([str(again)], None, most) <= most
+
+    for number in range(1_000):
+        (built / f"{number}").touch()
+    deep(built, 200)
+    ownership.give(built, user, writable=True)
+    assert disk.used([str(built)], None, most) > most
+    ownership.bring_back(built, own, user, most)
+    assert len(list(own.rglob("*"))) <= most // 4_096

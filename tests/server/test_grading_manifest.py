@@ -68,8 +68,10 @@ WRONG = {
     f"{GOOD}compile = 1": "no key 'compile'; there are name, command, transport, build",
     'name = "x"\ncommand = "a {url}"': 'command has {url}, which needs transport = "websocket"',
     "name = Pingu": "it is no TOML",
-    f"{GOOD}x = {'[' * 9_000}": "it is no TOML",
-    f"{GOOD}# {'x' * 70_000}": "it has more than 65536 bytes",
+    f"{GOOD}x = {'[' * 8_000}": "it is no TOML",
+    f"{GOOD}# {'x' * 70_000}": "it has more than 8192 bytes",
+    f"name = {'1' * 5_000}": "it is no TOML: Exceeds the limit (4300 digits)",
+    f"{GOOD}build = 0x{'f' * 6_000}": "build is a command, or a list of commands",
 }
 
 

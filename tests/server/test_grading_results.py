@@ -228,8 +228,10 @@ def test_classroom_shows_no_hidden_line() -> None:
 
 
 def test_program_gives_no_command_to_a_workflow() -> None:
-    results = classroom_json(grade(RUBRIC, evidence(detail="::error file=x::y\n::set-output::z")))
-    assert "::" not in json.dumps(results)
+    told = "::error file=x::y\n::set-output::z\n:::::error::\n###[error]x ##[add-path]/tmp"
+    text = json.dumps(classroom_json(grade(RUBRIC, evidence(detail=told))))
+    assert "::" not in text
+    assert "##[" not in text
 
 
 # -- the instructor's tables

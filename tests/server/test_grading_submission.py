@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import zipfile
 from collections.abc import Mapping
 from io import BytesIO
@@ -11,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from croupier_server.errors import UserError
+from croupier_server.grading import submission as intake
+from croupier_server.grading.evidence import FAULT
+from croupier_server.grading.manifest import Manifest, read_manifest
 from croupier_server.grading.naming import names_of
 from croupier_server.grading.submission import Submission, find_submissions
 from support.needs import require
@@ -134,6 +139,80 @@ def test_bad_one_has_a_problem_and_the_others_do_not(tmp_path: Path) -> None:
     assert not (tmp_path / "evil").exists()
 
 
+def test_hostile_one_does_not_keep_the_others_from_their_grades(tmp_path: Path) -> None:
+    digits = f"{TOML}build = {'1' * 5_000}"
+    links = BytesIO()
+    with zipfile.ZipFile(links, "w") as archive:
+        archive.writestr("player.toml", TOML)
+        for number in range(2_000):
+            link = zipfile.ZipInfo(f"l{number}")
+            link.create_system, link.external_attr = 3, 0o120777 << 16
+            archive.writestr(link, f"l{number + 1}")
+    source = write(
+        tmp_path / "source",
+        {
+            "digits/player.toml": digits,
+            "good/player.toml": TOML,
+            "links.zip": links.getvalue(),
+            "many-keys/player.toml": f"a{'.a' * 30_000} = 1",
+            "zip.zip": zipped({"zip.zip": zipped({"zip.zip": zipped({"player.toml": digits})})}),
+        },
+    )
+    found = found_in(source, tmp_path)
+    problems = {name for name, submission in found.items() if submission.intake.problem}
+    assert problems == {"digits", "links", "many-keys", "zip"}
+    assert set(found) == {*problems, "good"}
+
+
+def test_fault_of_ours_with_one_is_none_of_it_nor_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path / "source", {"bad/player.toml": TOML, "good/player.toml": TOML})
+
+    def odd(root: Path) -> Manifest:
+        if "bad" in str(root):
+            raise ZeroDivisionError
+        return read_manifest(root)
+
+    monkeypatch.setattr(intake, "read_manifest", odd)
+    found = found_in(source, tmp_path)
+    assert found["bad"].intake.problem == FAULT
+    assert not found["good"].intake.problem
+
+
+def test_folder_that_can_not_be_looked_into_is_the_problem_of_one() -> None:
+    require("root", hasattr(os, "geteuid") and os.geteuid() == 0, "not root")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = {"closed/player.toml": TOML, "good/player.toml": TOML, "mine.py": PLAYER}
+        source = write(folder / "source", files)
+        (source / "closed").chmod(0)
+        shutil.chown(folder, 61_997)
+        os.seteuid(61_997)
+        try:
+            found = found_in(source, folder)
+        finally:
+            os.seteuid(0)
+    assert found["closed"].intake.problem == "closed: Permission denied"
+    assert not found["good"].intake.problem
+
+
+def test_who_has_results_in_the_own_folder_is_handed_in(tmp_path: Path) -> None:
+    files = {"ada/player.toml": TOML, "ada/.grading/run.json": "{}", "ada/graded/.grading/x": ""}
+    source = write(tmp_path / "source", {**files, "out/.grading/run.json": "{}"})
+    found = found_in(source, tmp_path)
+    assert set(found) == {"ada"}
+    assert tree(found["ada"]) == {"player.toml", ".grading/run.json"}
+
+
+def test_source_that_is_one_is_one_whatever_is_in_it(tmp_path: Path) -> None:
+    source = write(tmp_path / "source", {"Player.java": "x", "Util.java": "x"})
+    work = tmp_path / "work"
+    work.mkdir()
+    (found,) = find_submissions(source, work, is_one=True)
+    assert "there is Player.java, Util.java" in found.intake.problem
+
+
 def test_links_in_a_source_lead_nowhere(tmp_path: Path) -> None:
     require("posix", os.name == "posix", "symbolic links")
     secret = write(tmp_path / "secret", {"player.toml": TOML})
@@ -225,6 +304,14 @@ def test_names_are_safe_and_differ() -> None:
         assert len(name.encode()) < 200
         assert name[0] not in "-."
         assert not set(name) & set(". /\\:*?\"<>|'=+@,;\t")
+
+
+def test_nobody_can_take_a_name_that_another_has() -> None:
+    names = names_of(["foo.zip", "foo.py"])
+    taken = [f"{names['foo.zip']}.zip", "bar.zip"]
+    again = names_of(["foo.zip", "foo.py", *taken])
+    assert len(set(again.values())) == 4
+    assert again["bar.zip"] == "bar"
 
 
 def test_names_stay_when_others_come() -> None:

@@ -115,6 +115,9 @@ BAD_ZIPS: Mapping[str, tuple[list[tuple[str | zipfile.ZipInfo, bytes | str]], st
         [("a/b/f", "x"), (entry("a/b/up", LINK), "../.."), (entry("m", LINK), "a/b/up/../x")],
         "m: a link that leaves the folder, to a/b/up/../x",
     ),
+    "link-to-nothing": ([(entry("l", LINK), "")], "l: a link to what can't be"),
+    "link-with-a-zero": ([(entry("l", LINK), "a\0b")], "l: a link to what can't be"),
+    "link-to-a-long-name": ([(entry("l", LINK), "a" * 999)], "l: a link to what can't be"),
     "device": ([(entry("null", DEVICE), "")], "null: neither a file nor a folder nor a link"),
     "fifo": ([(entry("pipe", FIFO), "")], "pipe: neither a file nor a folder nor a link"),
     "case": ([("Run.py", "x"), ("run.py", "y")], "run.py: it differs from Run.py by case only"),
@@ -144,6 +147,16 @@ def test_bad_zip_is_refused_with_the_entry_named(kind: str, tmp_path: Path) -> N
     assert "\n" not in str(refused.value)
     assert [path.name for path in tmp_path.iterdir()] == ["inner"]
     assert sorted(path.name for path in inner.iterdir()) == ["hand in.zip", "root"]
+
+
+def test_links_through_each_other_are_followed_as_far_as_can_be(tmp_path: Path) -> None:
+    chain = [(entry(f"l{n}", LINK), f"l{n + 1}") for n in range(1_500)]
+    with pytest.raises(BadSubmission, match="l500: more than 500 links"):
+        unpacked(zipped(tmp_path, *chain), tmp_path)
+    folder = tmp_path / "deeper"
+    folder.mkdir()
+    with pytest.raises(BadSubmission, match=r"l\d+: a link that leads through too many others"):
+        unpacked(zipped(folder, *chain), folder, Bounds(links=2_000))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

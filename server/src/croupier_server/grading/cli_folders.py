@@ -7,9 +7,9 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from shutil import rmtree
 from typing import Final
 
+from croupier_server.grading.isolation import removal
 from croupier_server.grading.results.writing import write_atomic
 from croupier_server.grading.store import Store
 
@@ -28,11 +28,13 @@ def work_folder(store: Store) -> Generator[Path]:
     """
     note = store.folder / _NOTE
     _remove_old(note)
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        write_atomic(note, name)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    try:
+        write_atomic(note, str(folder))
         folder.chmod(0o711)
         yield folder
+    finally:
+        removal.remove(folder)
     note.unlink(missing_ok=True)
 
 
@@ -40,7 +42,7 @@ def _remove_old(note: Path) -> None:
     with suppress(OSError):
         old = Path(note.read_text(encoding="utf-8"))
         if old.name.startswith(_PREFIX) and not old.is_symlink():
-            rmtree(old, ignore_errors=True)
+            removal.remove(old)
         note.unlink()
 
 

@@ -45,7 +45,7 @@ def grade_for_gradescope(wish: Wish, root: Path) -> int:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
             out = wish.out or Path(scratch) / "graded"
             wish = replace(wish, out=out)
-            outcome = run_grading(wish, root / "submission", rubric, rubric_file)
+            outcome = run_grading(wish, root / "submission", rubric, rubric_file, is_one=True)
             if len(outcome.graded) != 1:
                 raise UserError(f"{root / 'submission'}: one submission is wanted there")
             name = outcome.graded[0].grade.name

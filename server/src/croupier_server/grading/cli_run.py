@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -130,16 +131,21 @@ def grade_all(wish: Wish) -> int:
     return 1 if outcome.faults else 0
 
 
-def run_grading(wish: Wish, source: Path, rubric: Rubric, *secrets: Path) -> Outcome:
+def run_grading(
+    wish: Wish, source: Path, rubric: Rubric, *secrets: Path, is_one: bool = False
+) -> Outcome:
     """Grade submissions, and write all results.
 
     Args:
         secrets: files that no submission may read.
+        is_one: the source is one submission, whatever is in it.
 
     Raises:
         CroupierError: it can't be done.
         Stopped: a signal has ended it.
     """
+    # processes of ours start where we are, and what lies there may be strangers': no module is ours
+    os.environ["PYTHONSAFEPATH"] = "1"
     isolation, workers = wish.chosen_isolation, wish.workers_at_once
     not_contained = [*isolation.not_contained, *_exposed(isolation, source, *secrets)]
     out, store = wish.results, Store(wish.results)
@@ -152,7 +158,7 @@ def run_grading(wish: Wish, source: Path, rubric: Rubric, *secrets: Path) -> Out
         _tell_isolation(isolation, not_contained)
         results = Results(out, rubric, isolation, not_contained)
         with work_folder(store) as work, shown_progress() as progress:
-            all_found = find_submissions(source, work)
+            all_found = find_submissions(source, work, is_one=is_one)
             chosen = _chosen(all_found, wish.only)
             grader = Grader(
                 rubric=rubric,

@@ -43,7 +43,8 @@ async def check(command: Sequence[str], *, budget_ms: int, report: Path) -> Chec
     began = time.monotonic()
     low, high = _BUDGETS_MS
     checking = [
-        *(sys.executable, "-m", "croupier_client", "check"),
+        # -P: not with modules from where we are, which may be among what strangers have sent
+        *(sys.executable, "-P", "-m", "croupier_client", "check"),
         *("--json", str(report), "--budget", str(min(max(budget_ms, low), high))),
         *("--limit", f"{LIMIT_S:g}", "--", *command),
     ]

@@ -53,6 +53,7 @@ class Bounds:
         total: bytes in all.
         one: bytes of one file.
         entries: files, folders and links.
+        links: of the entries; each is followed to its end, maybe through all the others.
         depth: folders within each other.
         path: bytes of a path.
         name: bytes of a part of one.
@@ -63,6 +64,7 @@ class Bounds:
     total: int = 256 * MIB
     one: int = 64 * MIB
     entries: int = 10_000
+    links: int = 500
     depth: int = 32
     path: int = 400
     name: int = 200
@@ -138,10 +140,14 @@ class Filling:
         """Have a link made at the end.
 
         Raises:
-            BadSubmission: it leaves the folder.
+            BadSubmission: it leaves the folder, or there can be no such link.
         """
         self._register(parts, "link")
         name = "/".join(parts)
+        if not target or "\0" in target or len(os.fsencode(target)) > self.bounds.path:
+            raise bad_entry(name, "a link to what can't be")
+        if len(self._links) >= self.bounds.links:
+            raise bad_entry(name, f"more than {self.bounds.links} links")
         to = os.path.normpath("/".join([*parts[:-1], target]))
         if target.startswith("/") or _DRIVE.match(target) or Path(to).parts[:1] == ("..",):
             raise bad_entry(name, f"a link that leaves the folder, to {printable(target, 100)}")

@@ -125,6 +125,8 @@ class Grader:
             stages = Stages(referee, submission, number, self.results.folder(name))
             self._stages[name] = stages
             evidence = await stages.evidence(lambda doing: self.progress.now(name, doing))
+            if evidence.intake.problem == FAULT:
+                self._faults[name] = None
             await self._write(evidence, stages)
         except Exception:
             log.exception("a submission could not be graded", submission=name)

@@ -12,6 +12,7 @@ from typing import Final
 __all__ = ["names_of"]
 
 _MOST: Final = 48
+_DIGITS: Final = 6
 _SUFFIXES: Final = re.compile(r"\.(zip|py|tar|gz|tgz|rar|7z)$", re.IGNORECASE)
 _MOODLE: Final = re.compile(r"_assignsubmission_(file|onlinetext)_?")
 _DEVICES: Final = frozenset(
@@ -29,10 +30,21 @@ def names_of(sources: Sequence[str]) -> Mapping[str, str]:
     """
     plain = {source: _plain(source) for source in sources}
     number = Counter(map(_key, plain.values()))
-    return {
+    found = {
         source: name if name and number[_key(name)] == 1 and len(name) <= _MOST else _hashed(source)
         for source, name in plain.items()
     }
+    digits = _DIGITS
+    while alike := _alike(found):  # somebody has made a name like that with another's digits
+        digits += 2
+        found |= {source: _hashed(source, digits) for source in alike}
+    return found
+
+
+def _alike(names: Mapping[str, str]) -> Sequence[str]:
+    """The sources whose names are the same as another's."""
+    number = Counter(map(_key, names.values()))
+    return [source for source, name in names.items() if number[_key(name)] > 1]
 
 
 def _plain(source: str) -> str:
@@ -45,9 +57,9 @@ def _plain(source: str) -> str:
     return f"{name}_" if name.lower() in _DEVICES else name
 
 
-def _hashed(source: str) -> str:
-    digits = hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:6]
-    return f"{_cut(_plain(source)).strip('-_') or 'submission'}-{digits}"
+def _hashed(source: str, digits: int = _DIGITS) -> str:
+    ending = hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:digits]
+    return f"{_cut(_plain(source)).strip('-_') or 'submission'}-{ending}"
 
 
 def _cut(name: str) -> str:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -243,7 +244,9 @@ class Stages:
         folder = self._submission.folder
         assert folder is not None
         isolation = self._referee.isolation
-        cell = isolation.cell(folder, limits, number=self._number, writable=writable)
+        cell = await _made(
+            partial(isolation.cell, folder, limits, number=self._number, writable=writable)
+        )
         try:
             yield cell
         finally:
@@ -293,6 +296,18 @@ class _NotBuiltAgain(Exception):
 
 def _stage(need: MatchNeed) -> str:
     return f"match-{game_label(need.level)}"
+
+
+async def _made(make: Callable[[], Cell]) -> Cell:
+    """A cell; beside the loop, as a build may have left very many files to go through."""
+    made: list[Cell] = []
+    try:
+        await to_its_end(asyncio.to_thread(lambda: made.append(make())))
+    except asyncio.CancelledError:
+        for cell in made:
+            await to_its_end(_close(cell))
+        raise
+    return made[0]
 
 
 async def _close(cell: Cell) -> None:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import errno
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import structlog
+
 from croupier_common.render import printable
 from croupier_server.errors import BadSubmission, UserError
-from croupier_server.grading.evidence import Intake
+from croupier_server.grading.evidence import FAULT, Intake
 from croupier_server.grading.filling import Filling, bad_entry, is_litter
 from croupier_server.grading.manifest import (
     MANIFEST,
@@ -31,6 +34,8 @@ from croupier_server.grading.unpack import check_links, copy_file, copy_folder, 
 
 __all__ = ["Submission", "find_submissions"]
 
+log = structlog.get_logger(__name__)
+
 _MOST_ENTERED: Final = 8
 _MOST_ZIPS: Final = 2
 _KEPT: Final = ".grading"
@@ -41,7 +46,13 @@ _NOT_HANDED_IN: Final = frozenset(
 )
 """What lies beside the submissions in an export or a course's folder."""
 
-_OURS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+_OURS: Final = frozenset(
+    {
+        *(errno.ENOSPC, errno.EDQUOT, errno.EROFS),
+        *(errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+    }
+)
+"""What no submission is to blame for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +70,19 @@ class Submission:
     manifest: Manifest | None
 
 
-def find_submissions(source: Path, work: Path) -> Sequence[Submission]:
+def find_submissions(source: Path, work: Path, *, is_one: bool = False) -> Sequence[Submission]:
     """The submissions in a source, in the order of their names.
 
     Args:
         source: a submission, or a folder of them.
         work: an empty folder; NAME in it becomes our copy of the submission of that name.
+        is_one: the source is one submission, whatever is in it.
 
     Raises:
         UserError: there is no such source, nothing in it, or no room for copies.
     """
     finding = _Finding(source, work)
-    entries = finding.entries()
+    entries = [finding.source] if is_one else finding.entries()
     names = names_of([entry.name for entry in entries])
     found = [finding.take_in(entry, names[entry.name]) for entry in entries]
     return sorted(found, key=lambda submission: submission.intake.name.casefold())
@@ -82,7 +94,7 @@ class _Finding:
     def __init__(self, source: Path, work: Path) -> None:
         if not source.exists():
             raise UserError(f"no submissions: there is no {source}")
-        self._source = source.resolve()
+        self.source = source.resolve()
         self._work = work.resolve()
         self._why_one = ""
 
@@ -91,26 +103,26 @@ class _Finding:
     def entries(self) -> Sequence[Path]:
         """The source itself, or what in it is a submission or may have been meant as one."""
         try:
-            if not self._source.is_dir():
-                return [self._source]
+            if not self.source.is_dir():
+                return [self.source]
             self._why_one = self._is_one()
             if self._why_one:
-                return [self._source]
-            found = sorted(filter(self._is_handed_in, self._source.iterdir()))
+                return [self.source]
+            found = sorted(filter(self._is_handed_in, self.source.iterdir()))
         except OSError as problem:
-            raise UserError(f"can't read {self._source}: {problem.strerror}") from None
+            raise UserError(f"can't read {self.source}: {problem.strerror}") from None
         if not found:
             raise UserError(
-                f"no submissions in {self._source}: it has no {MANIFEST}, no Python file with a "
+                f"no submissions in {self.source}: it has no {MANIFEST}, no Python file with a "
                 f"player, no zip and no folder"
             )
         return found
 
     def _is_one(self) -> str:
         """Why the source is taken for one submission; empty if it is not."""
-        if (self._source / MANIFEST).exists():
+        if (self.source / MANIFEST).exists():
             return f"it has a {MANIFEST}"
-        beside = list(self._source.iterdir())
+        beside = list(self.source.iterdir())
         players = [path for path in beside if is_player_file(path)]
         if len(players) == 1 and not any(map(self._is_other, beside)):
             return f"it has a player in {players[0].name}, and no other submission beside it"
@@ -120,7 +132,10 @@ class _Finding:
         """Whether something beside a player in Python is a submission of its own."""
         if path.is_symlink() or is_litter(path.name):
             return False
-        return _is_zip(path) or (path.is_dir() and not self._is_ours(path) and has_player(path))
+        try:
+            return _is_zip(path) or (path.is_dir() and not self._is_ours(path) and has_player(path))
+        except OSError:  # who can't be looked into is no reason to take all for one
+            return True
 
     def _is_handed_in(self, path: Path) -> bool:
         if is_litter(path.name) or path.name.startswith("."):
@@ -130,8 +145,15 @@ class _Finding:
         return path.suffix.lower() not in _NOT_HANDED_IN
 
     def _is_ours(self, folder: Path) -> bool:
-        """Whether a folder is not part of a source: it has results of ours, or will have."""
-        return self._work.is_relative_to(folder) or (folder / _KEPT).is_dir()
+        """Whether a folder is not part of a source: it has results of ours, or will have.
+
+        A player's own folder is part of it, also if its author has had results written there.
+        """
+        with suppress(OSError):  # who can't be looked into is somebody's
+            if self._work.is_relative_to(folder):
+                return True
+            return (folder / _KEPT).is_dir() and not has_player(folder)
+        return False
 
     # -- taking it in
 
@@ -149,8 +171,12 @@ class _Finding:
             told = str(problem)
         except OSError as problem:
             if problem.errno in _OURS:
-                raise UserError(f"can't write to {self._work}: {problem.strerror}") from None
+                told = f"can't copy {entry} to {self._work}: {problem.strerror}"
+                raise UserError(told) from None
             told = f"{printable(Path(problem.filename or entry).name, 100)}: {problem.strerror}"
+        except Exception:  # one of them never keeps the others from their grades
+            log.exception("a submission could not be taken in", submission=name)
+            told = FAULT
         finally:
             shutil.rmtree(staging, ignore_errors=True)
         intake = Intake(name, name, printable(entry.name, 200), problem=told)

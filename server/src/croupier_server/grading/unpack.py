@@ -178,10 +178,22 @@ def check_links(root: Path) -> None:
     for folder, folders, files in os.walk(root):
         for name in [*folders, *files]:
             path = Path(folder, name)
-            if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(real):
+            if path.is_symlink() and not _leads_into(path, real):
                 where = path.relative_to(root).as_posix()
                 to = printable(os.readlink(path), 100)  # noqa: PTH115 - as text
                 raise bad_entry(where, f"a link that leaves the folder, to {to}")
+
+
+def _leads_into(link: Path, real: Path) -> bool:
+    """Whether a link leads into a folder.
+
+    Raises:
+        BadSubmission: it leads through more links than can be followed.
+    """
+    try:
+        return Path(os.path.realpath(link)).is_relative_to(real)
+    except RecursionError:  # each link takes a call of its own
+        raise bad_entry(link.name, "a link that leads through too many others") from None
 
 
 def _chunks(read: Callable[[int], bytes]) -> Iterator[bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import marshal
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +16,15 @@ from typing import Any, Final, cast
 
 from croupier_common.programs import start_problem
 from croupier_server.errors import UserError
-from croupier_server.grading.isolation import sweep
+from croupier_server.grading.isolation import removal, sweep
 from croupier_server.grading.isolation.model import Exceeded, Report
 from croupier_server.grading.isolation.spec import Spec
 from croupier_server.grading.limits import MIB, Limits
 
-__all__ = ["Place", "WardenCell", "new_base"]
+__all__ = ["PREFIX", "Place", "WardenCell", "new_base"]
+
+PREFIX: Final = "croupier-cell-"
+"""What the names of cells' folders begin with."""
 
 _WARDEN: Final = str(Path(__file__).with_name("warden.py"))
 
@@ -34,7 +36,7 @@ def new_base() -> Path:
         UserError: it can't be made.
     """
     try:
-        return Path(tempfile.mkdtemp(prefix="croupier-cell-")).resolve()
+        return Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
     except OSError as problem:
         raise UserError(f"isolation: no folder can be made: {problem}") from None
 
@@ -133,7 +135,7 @@ class WardenCell:
         killed += self.place.close()
         self.reports()
         self._is_closed = True
-        shutil.rmtree(self.base, ignore_errors=True)
+        removal.remove(self.base)
         return killed
 
     @property

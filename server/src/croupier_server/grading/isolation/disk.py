@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PUBLIC_PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock", "/var/lock")  # noqa: S108
-_DEEPEST = 100
+DEEPEST = 100
 """Folders within each other: who makes more means to hurt whoever walks through them."""
+
+_BLOCK = 4_096
 
 
 def used(folders: list[str], user: int | None, limit: int) -> int:
@@ -30,23 +32,28 @@ def used(folders: list[str], user: int | None, limit: int) -> int:
     return total
 
 
+def size_of(found: os.stat_result) -> int:
+    """How many bytes it takes on the disk: a block at least, or empty files were free."""
+    return max(found.st_blocks * 512, _BLOCK)
+
+
 def _sizes(folders: list[str], user: int | None) -> Iterator[int]:
     waiting = [(folder, 0) for folder in folders]
     if user is not None:
         for path, found in owned_in_public(user):
-            yield found.st_blocks * 512
+            yield size_of(found)
             if stat.S_ISDIR(found.st_mode):
                 waiting.append((path, 0))
     while waiting:
         folder, depth = waiting.pop()
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             yield 1 << 62
         for entry in _entries(folder):
             try:
                 found = entry.stat(follow_symlinks=False)
             except OSError:
                 continue  # it is gone
-            yield found.st_blocks * 512
+            yield size_of(found)
             if stat.S_ISDIR(found.st_mode):
                 waiting.append((entry.path, depth + 1))
 

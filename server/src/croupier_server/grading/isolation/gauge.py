@@ -63,7 +63,8 @@ class Gauge:
         Args:
             status: how it has ended.
         """
-        if status == _TOO_MUCH_TIME:
+        # an exit status can look like that signal with no time used
+        if status == _TOO_MUCH_TIME and self._count_time([]) > self._spec["cpu_s"]:
             return "cpu"
         return self._refused() or self._crossed_on_disk()
 

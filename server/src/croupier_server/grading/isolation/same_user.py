@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from croupier_server.grading.isolation import sweep
+from croupier_server.grading.isolation import removal, sweep
 from croupier_server.grading.isolation.cell import Place, WardenCell, new_base
 from croupier_server.grading.isolation.interpreter import SYSTEM_PATH, ours, variables
 from croupier_server.grading.limits import Limits
@@ -106,5 +105,5 @@ def _most_processes(limits: Limits) -> Mapping[str, int]:
 
 def _close(home: str) -> int:
     killed = sweep.end_marked(home)
-    shutil.rmtree(home, ignore_errors=True)
+    removal.remove(Path(home))
     return killed

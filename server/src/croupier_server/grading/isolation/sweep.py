@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import signal
 import stat
 import subprocess
@@ -14,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from croupier_server.grading.isolation import disk, processes
+from croupier_server.grading.isolation import disk, processes, removal
 from croupier_server.grading.isolation.cgroup import find_groups
 from croupier_server.grading.isolation.processes import Process
 
@@ -144,13 +143,35 @@ def _read(process: Process, name: str) -> bytes:
 
 def remove_files_of(user: int) -> None:
     """Remove what a user has left where every user may write, and in the kernel."""
-    for text, found in list(disk.owned_in_public(user)):
-        path = Path(text)
-        if stat.S_ISDIR(found.st_mode):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+    for place in disk.PUBLIC_PLACES:
+        with suppress(OSError):
+            _remove_from(place, None, user)
     _remove_ipc_of(user)
+
+
+def _remove_from(name: str, parent: int | None, user: int, depth: int = 0) -> None:
+    """Remove what a user has in a folder, and in those in it where every user may write.
+
+    Each is opened from within the one above it: others whose programs run meanwhile may put a link
+    in the place of a folder of theirs.
+    """
+    opened = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        with os.scandir(opened) as entries:
+            there = list(entries)
+        for entry in there:
+            with suppress(OSError):
+                found = entry.stat(follow_symlinks=False)
+                if found.st_uid == user:
+                    removal.remove_entry(entry.name, opened)
+                elif _is_open_to_all(found) and depth < disk.DEEPEST:
+                    _remove_from(entry.name, opened, user, depth + 1)
+    finally:
+        os.close(opened)
+
+
+def _is_open_to_all(found: os.stat_result) -> bool:
+    return stat.S_ISDIR(found.st_mode) and bool(found.st_mode & stat.S_IWOTH)
 
 
 def _remove_ipc_of(user: int) -> None:

@@ -7,16 +7,17 @@ What other users keep to themselves is out of its reach, our own folders above a
 from __future__ import annotations
 
 import os
-import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
 from croupier_server.errors import UserError
-from croupier_server.grading.isolation import ownership, sweep
-from croupier_server.grading.isolation.cell import Place, WardenCell, new_base
+from croupier_server.grading.isolation import ownership, removal, sweep
+from croupier_server.grading.isolation.cell import PREFIX, Place, WardenCell, new_base
 from croupier_server.grading.isolation.ids import Ids
 from croupier_server.grading.isolation.interpreter import Interpreter, variables
 from croupier_server.grading.limits import Limits
@@ -63,13 +64,14 @@ class Users:
     def cell(self, own: Path, limits: Limits, *, number: int, writable: bool = False) -> WardenCell:
         """A place for a submission: a copy, since no folder above `own` may be open to others."""
         user = self.ids.of(number)
+        _remove_left(user)
         base = new_base()
         base.chmod(0o711)
         copy, home = base / "player", base / "home"
         try:
-            shutil.copytree(own, copy, symlinks=True)
-        except (OSError, shutil.Error) as problem:
-            shutil.rmtree(base, ignore_errors=True)
+            ownership.copy(own, copy)
+        except OSError as problem:
+            removal.remove(base)
             raise UserError(f"isolation users: {own} can't be copied: {problem}") from None
         ownership.give(copy, user, writable=writable)
         home.mkdir(mode=0o700)
@@ -84,14 +86,24 @@ class Users:
             disk=[str(copy), str(home)] if writable else [str(home)],
             disk_user=user,
             cgroups=self.cgroups,
-            close=partial(_close, own, copy, user, writable=writable),
+            close=partial(_close, own, copy, user, limits.disk_bytes if writable else None),
         )
         return WardenCell(str(copy), base, limits, place)
 
 
-def _close(own: Path, copy: Path, user: int, *, writable: bool) -> int:
+def _close(own: Path, copy: Path, user: int, brought: int | None) -> int:
     killed = sweep.end_user(user)
-    if writable:
-        ownership.bring_back(copy, own, user)
+    if brought is not None:
+        ownership.bring_back(copy, own, user, brought)
     sweep.remove_files_of(user)
     return killed
+
+
+def _remove_left(user: int) -> None:
+    """Remove what a killed grading has left of a user, who may be another submission by now."""
+    sweep.end_user(user)
+    sweep.remove_files_of(user)
+    for base in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if (base / "home").lstat().st_uid == user:
+                removal.remove(base)

@@ -267,7 +267,8 @@ class Ward:
 
     def _report(self, gauge: Gauge) -> None:
         words = self.heard.split(b"\n")
-        numbers = {word[:1]: word[1:] for word in words if word[1:].isdigit()}
+        # a program of our own user can write there too, numbers of any length
+        numbers = {word[:1]: word[1:5] for word in words if word[1:].isdigit()}
         found: dict[str, object] = {
             "status": self.status,
             "exceeded": self.exceeded,

@@ -7,6 +7,7 @@ stands in it is in the log of a workflow, which the student reads.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -64,5 +65,5 @@ def _entry(name: str, points: float, *, has_passed: bool, message: str) -> dict[
 
 
 def _no_command(text: str) -> str:
-    """Text that a workflow's log takes for nothing but text: a line with ``::`` is a command."""
-    return text.replace("::", ": :")
+    """Text that a workflow's log takes for nothing but text: ``::`` and ``##[`` make commands."""
+    return re.sub(r":(?=:)|#(?=#\[)", r"\g<0> ", text)
