@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from croupier_common.session import CloseCode
 from croupier_common.verdict import Verdict
+from croupier_server.gateway.websocket import WebSocketGateway
+from croupier_server.lobby import Lobby
 from croupier_server.settings import Settings
 from support.hand import PATIENCE_S, Hand, events_of, table
 from support.wire import Script, quick_settings, results, serving, thinks
@@ -182,3 +188,25 @@ async def test_others_are_not_kept_waiting_longer_than_budget_and_grace() -> Non
         Verdict.NO_START,
     }
     assert result.winners == ("b",)
+
+
+async def test_who_comes_back_while_the_server_stops_is_told_to_come_again() -> None:
+    # by then its room may have let go of it, so that its session is not known any more
+    given = settings()
+    lobby = Lobby(given.lobby)
+    gateway = WebSocketGateway(given, lobby.admit, lobby.leave)
+    await gateway.start()
+    try:
+        here, quick = Hand(gateway.port, "here"), Hand(gateway.port, "quick")
+        await here.join()
+        await quick.connect()
+        gateway.shut(CloseCode.RESTARTING, "come again")
+        with pytest.raises(InvalidStatus, match="503"):
+            await Hand(gateway.port, "late").connect()
+        params = {"protocol": 1, "name": "quick", "session": "gone"}
+        await quick.send({"jsonrpc": "2.0", "id": "j", "method": "join", "params": params})
+        await quick.connection.wait_closed()
+        assert quick.connection.close_code == CloseCode.RESTARTING
+        assert here.connection.close_code is None  # it is sent away by its room
+    finally:
+        await gateway.stop()

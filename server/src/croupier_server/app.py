@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import structlog
 
+from croupier_server.ending import to_its_end
 from croupier_server.errors import (
     CroupierError,
     NotEnoughPlayers,
@@ -23,6 +24,10 @@ from croupier_server.errors import (
 from croupier_server.gateway.course_tcp import CourseGateway
 from croupier_server.gateway.house_seat import HousePool
 from croupier_server.gateway.websocket import WebSocketGateway
+from croupier_server.operations import news as operations_news
+from croupier_server.operations.drain import Drain
+from croupier_server.operations.tally import Gauges
+from croupier_server.operations.watch import Watch
 from croupier_server.practice import PRACTICE, PracticeRoom
 from croupier_server.room import House, Room, goodbye
 from croupier_server.rooms import AnyRoom, Rooms
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
     from croupier_server.storage.database import Database
     from croupier_server.web.server import WebServer
 
-__all__ = ["App", "Stopped", "run", "set_aside"]
+__all__ = ["App", "Stopped", "run", "set_aside", "to_its_end"]
 
 log = structlog.get_logger(__name__)
 
@@ -62,6 +67,7 @@ class App:
         listening: told the port once players can connect.
         course_listening: told the port for clients of the course's protocol, where there is one.
         web_listening: told where the pages are, where there are any.
+        operations_listening: told where the operator's port is, where there is one.
         progress: told what happens in the tournaments.
         ended: told of each tournament that has ended.
         is_new: whether a tournament gets a name of its own, with a number, where the data
@@ -72,6 +78,7 @@ class App:
         folder: where the records of the first tournament are put at the end, if anywhere.
         results: by name, how the tournaments ended that have.
         unplayed: by name, why others did not.
+        watch: what an operator can see of it.
     """
 
     def __init__(
@@ -81,6 +88,7 @@ class App:
         listening: Callable[[int], None] = lambda _: None,
         course_listening: Callable[[int], None] = lambda _: None,
         web_listening: Callable[[str], None] = lambda _: None,
+        operations_listening: Callable[[str], None] = lambda _: None,
         progress: Callable[[Progress], None] = lambda _: None,
         ended: Callable[[TournamentResult], None] = lambda _: None,
         is_new: bool = False,
@@ -90,6 +98,8 @@ class App:
         self._listening = listening
         self._course_listening = course_listening
         self._web_listening = web_listening
+        self.watch = Watch(settings.operations, operations_listening)
+        self._drain: Drain | None = None
         place = settings.records.folder
         self.folder = new_folder(place) if folder is None and place is not None else folder
         self.results: dict[str, TournamentResult] = {}
@@ -116,24 +126,38 @@ class App:
             StoppedByOrder: the operator has stopped one of them.
             StorageFailed: nothing can be written down any more.
         """
+        from croupier_server.operations.retention import kept_for
         from croupier_server.storage.database import Database  # heavy
 
-        async with await Database.open(self._settings.storage.where) as database:
+        storage, watch = self._settings.storage, self.watch
+        async with (
+            watch.shown(),
+            await Database.open(storage.where, watch.tally.store) as database,
+            watch.over(database, storage.where),
+            kept_for(database, storage.keep_days),
+        ):
             pool = HousePool()
             try:
                 return await self._serve(database, pool)
             finally:
                 pool.close()
 
+    async def drain(self) -> None:
+        """Start no more games, and wait for those that run, as long as the settings let them."""
+        limit_ms = self._settings.server.drain_ms
+        if self._drain is not None and limit_ms:
+            self.watch.health.phase = "draining"
+            await self._drain.run(limit_ms / 1000)
+
     async def _serve(self, database: Database, pool: HousePool) -> TournamentResult:
         rooms: dict[str, AnyRoom] = {}
         doors = Rooms(rooms)
-        gateway = WebSocketGateway(self._settings, doors.admit, doors.leave)
+        gateway = WebSocketGateway(self._settings, doors.admit, doors.leave, self.watch.tally)
         course_port = self._settings.server.course_port
         course = CourseGateway(self._settings, course_port or 0, doors.admit, doors.leave)
-        house = House(database, gateway, pool, self._logs())
+        house = House(database, gateway, pool, self._logs(), self.watch.tally)
         played = [
-            Room(settings, house, self._progress, is_new=self._is_new)
+            Room(settings, house, self._heard, is_new=self._is_new)
             for settings in self._tournaments
         ]
 
@@ -141,7 +165,7 @@ class App:
             doors.forget(seat)
             gateway.forget(seat)
 
-        practice = PracticeRoom(self._settings, pool, forget)
+        practice = PracticeRoom(self._settings, pool, forget, self.watch.tally)
         pages: WebServer | None = None
         try:
             await self._prepare(played, rooms)
@@ -157,12 +181,17 @@ class App:
                 await pages.start()
                 gateway.origins.site_port = pages.port
                 self._web_listening(pages.url)
-            set_aside()
+            self._now_serves(gateway, course, played, pages)
+            is_kept = self._settings.storage.where is not None
+            self._drain = Drain(doors, [*played, practice], gateway, goodbye(is_kept))
             self._listening(gateway.port)
             return await self._play([room for room in played if room.name in rooms])
         finally:
 
             async def end() -> None:
+                self.watch.health.phase = "stopping"
+                last_words = goodbye(any(room.goes_on for room in played))
+                gateway.shut(*last_words)
                 async with asyncio.TaskGroup() as group:
                     for room in played:
                         group.create_task(room.close(), name=f"close {room.name}")
@@ -170,11 +199,39 @@ class App:
                     await pages.stop()
                 await practice.close()
                 await course.stop()
-                # who has come back meanwhile is to come back later again
-                await gateway.stop(*goodbye(any(room.goes_on for room in played)))
+                await gateway.stop(*last_words)
                 await self._export(played)
 
             await to_its_end(end())
+
+    def _now_serves(
+        self,
+        gateway: WebSocketGateway,
+        course: CourseGateway,
+        rooms: Sequence[Room],
+        pages: WebServer | None,
+    ) -> None:
+        """Have the operator see what goes on."""
+        health = self.watch.health
+
+        def look() -> Gauges:
+            return Gauges(
+                waiting=sum(room.waiting for room in rooms),
+                connections={
+                    "websocket": gateway.connections,
+                    "course": course.connections,
+                    "program": sum(room.programs for room in rooms),
+                },
+                viewers=0 if pages is None else pages.viewers,
+                is_draining=health.phase == "draining",
+            )
+
+        async def is_listening() -> str | None:
+            return None if gateway.is_listening else "players can't connect"
+
+        self.watch.look = look
+        health.ready["gateway"] = is_listening
+        health.phase = "serving"
 
     async def _prepare(self, played: Sequence[Room], rooms: dict[str, AnyRoom]) -> None:
         """Open the rooms; of several tournaments, those that are over are left as they are."""
@@ -231,6 +288,10 @@ class App:
         finally:
             await to_its_end(room.close())
 
+    def _heard(self, news: Progress) -> None:
+        operations_news.count(self.watch.tally, news)
+        self._progress(news)
+
     def _note_unplayed(self, room: Room, problem: CroupierError) -> None:
         log.warning("tournament not played to its end", name=room.name, reason=str(problem))
         self.unplayed[room.name] = problem
@@ -252,20 +313,6 @@ class App:
             write_records(folder, games, None if result is None else result.to_json())
 
 
-async def to_its_end(ending: Coroutine[Any, Any, None]) -> None:
-    """Have something happen to its end, however often that is cancelled; then it is cancelled."""
-    task = asyncio.ensure_future(ending)
-    is_cancelled = False
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            is_cancelled = True
-    task.result()
-    if is_cancelled:
-        raise asyncio.CancelledError
-
-
 def set_aside() -> None:
     """Spare what is there to stay from being looked at by every full collection of garbage.
 
@@ -275,27 +322,42 @@ def set_aside() -> None:
     gc.freeze()
 
 
-def run(main: Coroutine[Any, Any, T]) -> T:
+def run(
+    main: Coroutine[Any, Any, T], drain: Callable[[], Coroutine[Any, Any, None]] | None = None
+) -> T:
     """Run a coroutine to its end in a loop of its own, the fastest that there is here.
 
     SIGINT and SIGTERM cancel it, so that everything is written and closed on the way out.
+
+    Args:
+        drain: what is done at the first SIGTERM, before it is cancelled; a second signal ends that.
 
     Raises:
         Stopped: it was ended by a signal.
     """
     sys.setswitchinterval(SWITCH_S)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_until_signal(main))
+        return runner.run(_until_signal(main, drain))
 
 
-async def _until_signal(main: Coroutine[Any, Any, T]) -> T:
+async def _until_signal(
+    main: Coroutine[Any, Any, T], drain: Callable[[], Coroutine[Any, Any, None]] | None
+) -> T:
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(main)
     received: list[int] = []
+    draining: list[asyncio.Task[None]] = []
+
+    def obey() -> None:
+        if drain is not None and received == [signal.SIGTERM]:
+            draining.append(asyncio.ensure_future(drain()))
+            draining[0].add_done_callback(lambda _: task.cancel())
+        else:
+            task.cancel()
 
     def stop(signum: int, _frame: FrameType | None) -> None:
         received.append(signum)
-        loop.call_soon_threadsafe(task.cancel)
+        loop.call_soon_threadsafe(obey)
 
     # plain handlers, since a loop has add_signal_handler on Unix only
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -308,6 +370,9 @@ async def _until_signal(main: Coroutine[Any, Any, T]) -> T:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        for one in draining:
+            one.cancel()
+            await asyncio.wait({one})
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

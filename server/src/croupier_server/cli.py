@@ -14,6 +14,10 @@ from croupier_server import __version__
 __all__ = ["main"]
 
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "backup": (
+        "croupier_server.operations.cli",
+        "Copy a data directory's database, while a server plays on it.",
+    ),
     "check": ("croupier_server.zoo.check", "Run the hostile zoo against a server."),
     "course": ("croupier_server.course.cli", "Speak the course's own formats on stdin and stdout."),
     "demo": ("croupier_server.demo", "Watch house players fight out a whole tournament."),
@@ -26,6 +30,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "Write a tournament's tables and records to files.",
     ),
     "grade": ("croupier_server.grading.cli", "Grade a folder of submissions by a rubric."),
+    "load": ("croupier_server.load.cli", "Load a server of one's own with thousands of players."),
     "new": ("croupier_server.commands.new", "Write a file for a tournament."),
     "operator-token": (
         "croupier_server.web.operator.cli",

@@ -36,6 +36,7 @@ from croupier_common.verdict import Fault, Phase, Verdict
 from croupier_server.clock import MAX_STALL_MS, Bank
 from croupier_server.errors import ServerFault, StorageFailed
 from croupier_server.guard import Guard
+from croupier_server.operations.tally import Tally
 from croupier_server.seats import Answer, Call, NoAnswer, Seat
 from croupier_server.settings import Clocks
 from croupier_server.turn_call import TurnCall, event_entries
@@ -130,6 +131,7 @@ class Croupier:
     Args:
         sink: where events are written before anybody is told.
         sanction: decides what an ejection costs; more than this game if None.
+        tally: counts turns and verdicts.
     """
 
     def __init__(
@@ -138,11 +140,13 @@ class Croupier:
         clocks: Clocks,
         sink: EventSink,
         sanction: Sanction | None = None,
+        tally: Tally | None = None,
     ) -> None:
         self._table = table
         self._clocks = clocks
         self._sink = sink
         self._sanction = sanction
+        self._tally = tally or Tally()
         self._game = Game(table.game, table.board, list(table.seats), table.rules)
         self._faults: dict[Color, Fault] = {}
         self._last: dict[Color, LastAnswer] = {}
@@ -278,6 +282,7 @@ class Croupier:
         guard.begin(guard_s(limit_ms, clocks))
         answer = await seat.ask(call, limit_ms)
         guard.end()
+        answered = time.monotonic()
         self._took(request, answer)
         if isinstance(answer, Answer):
             events = self._game.reply(answer.result)
@@ -285,6 +290,8 @@ class Croupier:
             fault = Fault(answer.verdict, request.phase, answer.detail, answer.sent)
             events = self._game.fault(request.color, fault)
         await self._happened(events, timing_of(answer))
+        own_s = time.monotonic() - answered + answer.stall_ms / 1000
+        self._tally.turn(seat.kind, answer.think_ms, own_s)
 
     async def _keep_pace(self, pace_ms: int) -> None:
         """Wait until the audience has seen the last turn; before a player's clock starts."""
@@ -355,6 +362,7 @@ class Croupier:
 
     async def _dismiss(self, color: Color) -> None:
         seat, fault = self._table.seats[color], self._game.faults[color]
+        self._tally.verdict(fault)
         log.info(
             "player ejected",
             game=self._table.game,

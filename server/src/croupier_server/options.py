@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-__all__ = ["configure_logs", "data_options", "game_options"]
+if TYPE_CHECKING:
+    from croupier_server.operations.logs import LogFormat
+
+__all__ = ["configure_logs", "data_options", "game_options", "log_format_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,35 +63,17 @@ def data_options(command: F) -> F:
     return command
 
 
-class _Stderr:
-    """Whatever stderr is when something is written."""
+def log_format_option(command: F) -> F:
+    """How logs are written."""
+    return click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        help="Log lines for people, or a JSON object each [text].",
+    )(command)
 
-    def write(self, text: str) -> int:
-        return sys.stderr.write(text)
 
-    def flush(self) -> None:
-        sys.stderr.flush()
+def configure_logs(verbose: bool, log_format: LogFormat = "text") -> None:
+    """Log to stderr: warnings and worse, or everything; as text or as JSON."""
+    from croupier_server.operations.logs import configure
 
-
-def configure_logs(verbose: bool) -> None:
-    """Log to stderr: warnings and worse, or everything."""
-    import logging
-
-    import structlog
-
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(
-            logging.INFO if verbose else logging.WARNING
-        ),
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer(
-                colors=sys.stderr.isatty(),
-                # a plain traceback: richer ones show local variables, and tokens among them
-                exception_formatter=structlog.dev.plain_traceback,
-            ),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Stderr())),
-        cache_logger_on_first_use=True,
-    )
+    configure(verbose=verbose, log_format=log_format)

@@ -24,6 +24,7 @@ from croupier_server.gateway.house_entry import HouseEntry
 from croupier_server.gateway.house_seat import HousePool, HouseSeat
 from croupier_server.gateway.player import WebSocketSeat
 from croupier_server.names import checked_name, name_key
+from croupier_server.operations.tally import Tally
 from croupier_server.practice_wish import HUMAN, Wish, wish_of
 from croupier_server.seats import Admission, Seat
 from croupier_server.settings import Clocks, Settings, TournamentSettings
@@ -65,14 +66,22 @@ class PracticeRoom:
 
     Args:
         forget: told of each whose visit is over.
+        tally: counts games, turns and verdicts.
     """
 
-    def __init__(self, settings: Settings, pool: HousePool, forget: Callable[[Seat], None]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        pool: HousePool,
+        forget: Callable[[Seat], None],
+        tally: Tally | None = None,
+    ) -> None:
         self._practice = settings.practice
         tournament = TournamentSettings(name=PRACTICE, games_at_once=1)
         self._settings = settings.model_copy(update={"tournament": tournament})
         self._pool = pool
         self._forget = forget
+        self._tally = tally
         self._where: dict[Seat, _Table] = {}
         self._waiting: dict[str, _Table] = {}
         self._tasks: dict[_Table, asyncio.Task[None]] = {}
@@ -116,6 +125,24 @@ class PracticeRoom:
             visit.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks.values())
+
+    # -- for a server that is about to stop
+
+    @property
+    def is_busy(self) -> bool:
+        """See :class:`~croupier_server.operations.drain.Hall`."""
+        return any(table.is_full.is_set() for table in self._tasks)
+
+    def hold(self) -> None:
+        """See :class:`~croupier_server.operations.drain.Hall`: who waits at a table is let go."""
+        for table, visit in self._tasks.items():
+            if not table.is_full.is_set():
+                visit.cancel()
+
+    def plays(self, seat: Seat) -> bool:
+        """See :class:`~croupier_server.operations.drain.Hall`."""
+        table = self._where.get(seat)
+        return table is not None and table.is_full.is_set()
 
     # -- tables
 
@@ -204,7 +231,7 @@ class PracticeRoom:
         settings = self._settings.model_copy(
             update={"game": table.wish.game, "clocks": self._clocks(table)}
         )
-        await Manager(settings, seats, seed, NoLedger()).run()
+        await Manager(settings, seats, seed, NoLedger(), tally=self._tally).run()
 
     def _house(self, table: _Table, seed: int) -> list[Seat]:
         taken = set(map(name_key, table.names.values()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -24,12 +24,13 @@ from croupier_common.record import Record
 from croupier_common.session import CloseCode
 from croupier_common.verdict import Fault, Phase, Verdict
 from croupier_server.config import check_same, kept, settled_by
-from croupier_server.errors import Refused, StoppedByOrder, UserError
+from croupier_server.errors import NotEnoughPlayers, Refused, StoppedByOrder, UserError
 from croupier_server.gateway.house_seat import HousePool, HouseSeat
 from croupier_server.gateway.player import WebSocketSeat
 from croupier_server.gateway.stdio import StdioGateway
 from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.lobby import Lobby, SignUps, check_free
+from croupier_server.operations.tally import Tally
 from croupier_server.roster import Roster, RosterFile
 from croupier_server.seats import Admission, AwaySeat, Seat
 from croupier_server.settings import Settings
@@ -58,12 +59,14 @@ class House:
 
     Attributes:
         logs: a folder for what programs write on standard error, if that is kept.
+        tally: counts what happens.
     """
 
     database: Database
     gateway: WebSocketGateway
     pool: HousePool
     logs: Path | None = None
+    tally: Tally = field(default_factory=Tally)
 
 
 class Room:
@@ -89,11 +92,14 @@ class Room:
         self._is_new = is_new
         self._roster = _roster(settings)
         self._lobby = Lobby(settings.lobby, self._roster)
-        self._programs = StdioGateway(settings, self.admit, self.leave, logs=house.logs)
+        self._programs = StdioGateway(
+            settings, self.admit, self.leave, logs=house.logs, tally=house.tally
+        )
         self._ledger: DatabaseLedger | None = None
         self._seats: dict[str, Seat] = {}  # after a restart, all who ever took part
         self._was_over = False
         self._is_finished = False
+        self._is_held = False
         self._manager: Manager | None = None
         self.seed = 0
 
@@ -149,7 +155,7 @@ class Room:
             StorageFailed: it can't be written down any more.
         """
         if self._manager is None:
-            self._manager = self._managed(await self._unless_stopped(self._lobby.gather()))
+            self._manager = self._managed(await self._gathered())
         try:
             result = await self._manager.run()
         except StoppedByOrder:
@@ -159,8 +165,29 @@ class Room:
         await self._rate(self._manager)
         return result
 
+    async def _gathered(self) -> Sequence[Seat]:
+        try:
+            seats = await self._unless_stopped(self._lobby.gather())
+        except NotEnoughPlayers:
+            if not self._is_held:
+                raise
+        else:
+            if not self._is_held:
+                return seats
+        # it begins after the restart, with those who are there then
+        waiting: asyncio.Future[Sequence[Seat]] = asyncio.get_running_loop().create_future()
+        return await waiting
+
     def _managed(self, seats: Sequence[Seat], begun: Begun | None = None) -> Manager:
-        return Manager(self._settings, seats, self.seed, self.ledger, self._progress, begun=begun)
+        return Manager(
+            self._settings,
+            seats,
+            self.seed,
+            self.ledger,
+            self._progress,
+            begun=begun,
+            tally=self._house.tally,
+        )
 
     async def _unless_stopped(self, waiting: Coroutine[Any, Any, T]) -> T:
         """Wait for players, unless the operator stops the tournament before they are there."""
@@ -217,6 +244,34 @@ class Room:
         """Whether the tournament is unfinished and can go on later."""
         is_kept = self._settings.storage.where is not None
         return is_kept and self._manager is not None and not self._is_finished
+
+    @property
+    def waiting(self) -> int:
+        """How many of its games wait to be played."""
+        return 0 if self._manager is None else self._manager.waiting
+
+    @property
+    def programs(self) -> int:
+        """How many programs are connected."""
+        return self._programs.connected
+
+    @property
+    def is_busy(self) -> bool:
+        """See :class:`~croupier_server.operations.drain.Hall`."""
+        return self._manager is not None and not self._is_finished and self._manager.is_busy
+
+    def hold(self) -> None:
+        """See :class:`~croupier_server.operations.drain.Hall`."""
+        self._is_held = True
+        if self._manager is not None:
+            self._manager.hold()
+
+    def plays(self, seat: Seat) -> bool:
+        """See :class:`~croupier_server.operations.drain.Hall`."""
+        manager = self._manager
+        if manager is None or seat.name not in manager.players:
+            return False
+        return manager.players[seat.name].seat is seat and manager.plays(seat.name)
 
     async def close(self) -> None:
         """Let everybody go who is still here; may be called twice."""

@@ -29,14 +29,20 @@ class Rooms:
     """Brings players to the room that they ask for, and to the first one if they ask for none.
 
     What follows a colon in the room that is asked for is the room's own business.
+
+    Attributes:
+        is_held: whether nobody is let in any more, since the server is about to stop.
     """
 
     def __init__(self, rooms: Mapping[str, AnyRoom]) -> None:
         self._rooms = rooms
         self._where: dict[Seat, AnyRoom] = {}
+        self.is_held = False
 
     def admit(self, params: JoinParams, seat: Seat) -> Admission:
         """See :data:`~croupier_server.seats.Admit`."""
+        if self.is_held:
+            raise Refused("the server restarts; come back in a moment", ErrorCode.CLOSED)
         room = self._room(params.room)
         admission = room.admit(params, seat)
         self._where[seat] = room

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from croupier_server.errors import UserError
-from croupier_server.options import configure_logs, data_options, game_options
+from croupier_server.options import (
+    configure_logs,
+    data_options,
+    game_options,
+    log_format_option,
+)
 
 if TYPE_CHECKING:
     from croupier_server.settings import Settings
@@ -37,6 +42,12 @@ __all__ = ["serve"]
     type=int,
     metavar="PORT",
     help="Show standings, games and records in the browser, on this port; 0 for any free one.",
+)
+@click.option(
+    "--operations-port",
+    type=int,
+    metavar="PORT",
+    help="Answer /metrics, /healthz and /readyz on this port of this machine; 0 for any free one.",
 )
 @click.option(
     "--practice",
@@ -70,12 +81,14 @@ __all__ = ["serve"]
 @click.option("--move-time", type=float, metavar="SECONDS", help="For a move or placement [10].")
 @data_options
 @game_options
+@log_format_option
 def serve(
     config: Path | None,
     host: str | None,
     port: int | None,
     course_port: int | None,
     web_port: int | None,
+    operations_port: int | None,
     practice: bool,
     programs: tuple[str, ...],
     min_players: int | None,
@@ -93,6 +106,7 @@ def serve(
     games_at_once: int | None,
     records: Path | None,
     verbose: bool,
+    log_format: str | None,
 ) -> int:
     """Run a tournament for players that connect over WebSocket.
 
@@ -105,7 +119,6 @@ def serve(
     from croupier_server.serving import serve_all
     from croupier_server.settings import load_settings
 
-    configure_logs(verbose)
     move_ms = _millis(move_time)
     settings = load_settings(
         config,
@@ -125,8 +138,10 @@ def serve(
             "records": {"folder": records},
             "web": {"port": web_port},
             "practice": {"enabled": practice or None, "stays": practice or None},
+            "operations": {"port": operations_port, "log_format": log_format},
         },
     )
+    configure_logs(verbose, settings.operations.log_format)
     played = _unfinished(settings, name) if resume else [settings]
     return serve_all(played, is_new=config is None and not resume)
 

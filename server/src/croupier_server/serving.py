@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from croupier_server.app import App, Stopped, run
+from croupier_server.app import App, Stopped, run, set_aside
 from croupier_server.errors import StoppedByOrder
 from croupier_server.report import describe, standings
 from croupier_server.settings import Settings
@@ -36,19 +36,24 @@ def serve_all(
     def ended(result: TournamentResult) -> None:
         _tell_end(result, app.folder, is_alone=is_alone)
 
+    def listening(port: int) -> None:
+        set_aside()
+        click.echo(f"listening on {_address(first, port)}")
+
     app = App(
         *played,
-        listening=lambda port: click.echo(f"listening on {_address(first, port)}"),
+        listening=listening,
         course_listening=lambda port: click.echo(
             f"clients of the course's protocol: {first.server.host} port {port}"
         ),
         web_listening=lambda url: click.echo(f"pages on {url}"),
+        operations_listening=lambda url: click.echo(f"metrics and health on {url}"),
         progress=tell or (lambda news: _tell(news, is_alone=is_alone)),
         ended=ended,
         is_new=is_new,
     )
     try:
-        run(app.run())
+        run(app.run(), app.drain)
     except Stopped as stopped:
         click.echo(f"stopped by {stopped}; {_how_on(first)}", err=True)
         return 128 + stopped.signum

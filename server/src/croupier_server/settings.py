@@ -33,6 +33,7 @@ __all__ = [
     "GameSettings",
     "Limits",
     "LobbySettings",
+    "OperationsSettings",
     "PracticeSettings",
     "RecordSettings",
     "ServerSettings",
@@ -80,6 +81,15 @@ class ServerSettings(_Section):
             "['https://example.org']. Programs that are no browsers send no origin, and may."
         ),
     ] = ()
+    drain_ms: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=86_400_000,
+            description="On SIGTERM, how long running games may take to end, while no others are "
+            "started; 0 to stop at once, and go on with them after a restart.",
+        ),
+    ] = 0
 
 
 class LobbySettings(_Section):
@@ -362,6 +372,15 @@ class StorageSettings(_Section):
             "first on; who is not there by then is absent."
         ),
     ] = 60_000
+    keep_days: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=36_500,
+            description="For how many days after a tournament's end the records of its games are "
+            "kept; results and ratings always are. For ever if absent.",
+        ),
+    ] = None
 
     @property
     def where(self) -> Path | str | None:
@@ -456,6 +475,27 @@ class WebSettings(_Section):
     ] = None
 
 
+class OperationsSettings(_Section):
+    """What the operator of a server sees of it (docs/operations.md)."""
+
+    port: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=65_535,
+            description="A port for /metrics, /healthz and /readyz; 0 for any free one, none if "
+            "absent.",
+        ),
+    ] = None
+    host: Annotated[
+        str, Field(description="The address of that port; anybody who reaches it can read it.")
+    ] = "127.0.0.1"
+    log_format: Annotated[
+        Literal["text", "json"],
+        Field(description="Whether logs are lines for people, or a JSON object each."),
+    ] = "text"
+
+
 class Settings(BaseSettings):
     """All settings of a server, by section."""
 
@@ -476,6 +516,7 @@ class Settings(BaseSettings):
     records: RecordSettings = RecordSettings()
     practice: PracticeSettings = PracticeSettings()
     web: WebSettings = WebSettings()
+    operations: OperationsSettings = OperationsSettings()
 
     @model_validator(mode="after")
     def _board_has_room(self) -> Settings:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from croupier_server.options import configure_logs, data_options
+from croupier_server.options import configure_logs, data_options, log_format_option
 
 if TYPE_CHECKING:
     from croupier_server.settings import Settings
@@ -22,8 +22,14 @@ DEFAULT_PORT = 8080
 @click.option("--port", type=int, help=f"Listen on this port; 0 for any free one [{DEFAULT_PORT}].")
 @click.option("--verbose", "-v", is_flag=True, help="Log everything on stderr, not only warnings.")
 @data_options
+@log_format_option
 def web(
-    host: str | None, port: int | None, verbose: bool, data: str | None, database: str | None
+    host: str | None,
+    port: int | None,
+    verbose: bool,
+    data: str | None,
+    database: str | None,
+    log_format: str | None,
 ) -> int:
     """Show standings, games and records in the browser.
 
@@ -34,10 +40,10 @@ def web(
     from croupier_server.app import Stopped, run
     from croupier_server.errors import UserError
 
-    configure_logs(verbose)
-    settings = _settings(host, port, data, database)
+    settings = _settings(host, port, data, database, log_format)
     if settings.web.port is None:  # neither here nor in the environment
-        settings = _settings(host, DEFAULT_PORT, data, database)
+        settings = _settings(host, DEFAULT_PORT, data, database, log_format)
+    configure_logs(verbose, settings.operations.log_format)
     if settings.storage.where is None:
         raise UserError("--data '': nothing is kept there; give the data directory")
     try:
@@ -48,13 +54,21 @@ def web(
 
 
 def _settings(
-    host: str | None, port: int | None, data: str | None, database: str | None
+    host: str | None,
+    port: int | None,
+    data: str | None,
+    database: str | None,
+    log_format: str | None,
 ) -> Settings:
     from croupier_server.settings import load_settings
 
     return load_settings(
         None,
-        {"web": {"host": host, "port": port}, "storage": {"data": data, "url": database}},
+        {
+            "web": {"host": host, "port": port},
+            "storage": {"data": data, "url": database},
+            "operations": {"log_format": log_format},
+        },
     )
 
 

@@ -82,8 +82,10 @@ def _write_records(connection: Connection, view: View, target: Target) -> dict[i
     for game in view.games:
         if game.status == "running":
             continue
-        given[game.id] = names.name(game.name, ".jsonl")
         lines = catalogue.lines(connection, game.id)
+        if not lines:  # it was let go: see `storage.keep_days`
+            continue
+        given[game.id] = names.name(game.name, ".jsonl")
         target.add(f"records/{given[game.id]}", _record(lines))
     return given
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from croupier_server.options import configure_logs, data_options
+from croupier_server.options import configure_logs, data_options, log_format_option
 
 if TYPE_CHECKING:
     from croupier_server.settings import Settings
@@ -34,6 +34,7 @@ __all__ = ["run"]
 )
 @click.option("--verbose", "-v", is_flag=True, help="Log everything on stderr, not only warnings.")
 @data_options
+@log_format_option
 def run(
     files: tuple[Path, ...],
     host: str | None,
@@ -42,6 +43,7 @@ def run(
     verbose: bool,
     data: str | None,
     database: str | None,
+    log_format: str | None,
 ) -> int:
     """Play the tournament of each FILE, several at a time, for players that connect.
 
@@ -54,13 +56,14 @@ def run(
     from croupier_server.serving import serve_all
     from croupier_server.settings import load_settings
 
-    configure_logs(verbose)
     given: dict[str, dict[str, object]] = {
         "server": {"host": host, "port": port},
         "storage": {"data": data, "url": database},
         "web": {"port": web_port},
+        "operations": {"log_format": log_format},
     }
     played: list[Settings] = [load_settings(file, given) for file in files]
+    configure_logs(verbose, played[0].operations.log_format)
     _check_names(files, played)
     with progress_bar(played) as tell:
         return serve_all(played, tell=tell)

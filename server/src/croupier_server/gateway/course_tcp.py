@@ -56,6 +56,11 @@ class CourseGateway:
         self._seats: set[CourseSeat] = set()
 
     @property
+    def connections(self) -> int:
+        """How many clients are connected."""
+        return len(self._seats)
+
+    @property
     def port(self) -> int:
         """The port that it listens on."""
         if self._server is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import structlog
-from websockets.asyncio.server import ServerConnection
+from websockets.asyncio.server import ServerConnection, broadcast
 from websockets.exceptions import ConnectionClosed
 
 from croupier_common.messages import (
@@ -24,6 +24,7 @@ from croupier_common.messages import (
 from croupier_common.session import Answered, CloseCode, Dropped, JoinAsked, Misbehaved, Session
 from croupier_common.verdict import Fault, Verdict
 from croupier_server.clock import StallMeter, TurnClock
+from croupier_server.operations.tally import Tally
 from croupier_server.seats import Admission, Answer, Call, Kind, NoAnswer, out_of_it
 from croupier_server.settings import Clocks, Settings
 
@@ -113,7 +114,8 @@ class WebSocketSeat:
 
     kind: Kind = "remote"
 
-    def __init__(self, settings: Settings, meter: StallMeter) -> None:
+    def __init__(self, settings: Settings, meter: StallMeter, tally: Tally | None = None) -> None:
+        self._tally = tally or Tally()
         self.token = secrets.token_urlsafe(16)
         self.name = ""
         self.age: int | None = None
@@ -151,7 +153,7 @@ class WebSocketSeat:
             if self._connection is None:
                 self._await_delivery(request)
             else:
-                await self._deliver(request, self._connection)
+                self._deliver(request, self._connection)
             return await request.answer
         finally:
             request.set_timer(None)
@@ -166,7 +168,7 @@ class WebSocketSeat:
         if self._connection is None:
             self._missed.append(text)
         else:
-            await self._send(self._connection, text)
+            self._send(self._connection, text)
 
     def pardon(self) -> bool:
         """See :meth:`croupier_server.seats.Seat.pardon`."""
@@ -215,7 +217,7 @@ class WebSocketSeat:
         self.wants_legal_actions = params.legal_actions
         self.max_games = params.max_games
 
-    async def attach(self, connection: Connection, asked: JoinAsked, result: JoinResult) -> None:
+    def attach(self, connection: Connection, asked: JoinAsked, result: JoinResult) -> None:
         """The player is here, for the first time or again; an older connection makes way.
 
         It hears what it missed and is asked again what is open, under the same ids; the clocks of
@@ -225,12 +227,11 @@ class WebSocketSeat:
         if older is not None:
             older.close(CloseCode.REPLACED, "a newer connection took this session over")
         connection.session.joined()
-        await self._send(connection, Joined(id=asked.id, result=result).model_dump_json())
+        self._send(connection, Joined(id=asked.id, result=result).model_dump_json())
         for text in self._what_was_missed(asked.params):
-            await self._send(connection, text)
-        for request in list(self._open.values()):
-            if self._connection is connection:  # a still newer one may have come meanwhile
-                await self._deliver(request, connection)
+            self._send(connection, text)
+        for request in self._open.values():
+            self._deliver(request, connection)
         if self._is_dismissed:
             self._close_dismissed(connection)
         self.on_return()
@@ -247,6 +248,7 @@ class WebSocketSeat:
             self._count_surplus(connection)
         elif isinstance(received, Dropped):
             log.info("reply dropped", player=self.name, id=received.id)
+            self._tally.dropped += 1
             self._count_surplus(connection)
 
     def lost(self, connection: Connection, closed: ConnectionClosed) -> None:
@@ -273,7 +275,7 @@ class WebSocketSeat:
 
     # -- asking
 
-    async def _deliver(self, request: _Open, connection: Connection) -> None:
+    def _deliver(self, request: _Open, connection: Connection) -> None:
         """Send a request; its clock starts when that is done for the first time."""
         connection.session.asked(request.id)
         if request.clock is not None and request.budget_ms is None:
@@ -284,7 +286,7 @@ class WebSocketSeat:
             now = self._loop.time()
             request.clock = TurnClock(now, self._limit_s(request))
             self._set_deadline(request, request.clock, now)
-        await self._send(connection, request.call.text())
+        self._send(connection, request.call.text())
 
     def _await_delivery(self, request: _Open) -> None:
         """Wait for the player to come back, as long as the game's grace lasts."""
@@ -430,17 +432,15 @@ class WebSocketSeat:
 
     # -- the connection
 
-    async def _send(self, connection: Connection, text: str) -> None:
+    def _send(self, connection: Connection, text: str) -> None:
+        """Send without a wait; one that is closed already gets nothing, which its handler sees."""
         socket = connection.socket
         unread = socket.transport.get_write_buffer_size()
         if unread > self._limits.max_unread:
             log.warning("connection dropped: it does not read", player=self.name, unread=unread)
             socket.transport.abort()
             return
-        try:  # suppress() takes its time, and every turn comes along here
-            await socket.send(text)
-        except ConnectionClosed:
-            return  # the handler sees it too, after all that came before
+        broadcast((socket,), text)  # as socket.send, less what that needs to be able to wait
 
     def _round_trip(self) -> float | None:
         connection = self._connection

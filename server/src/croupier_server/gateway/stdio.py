@@ -20,6 +20,7 @@ from croupier_server.errors import ProgramFailed, Refused, UserError
 from croupier_server.gateway.program import Program
 from croupier_server.gateway.stdio_seat import StdioSeat
 from croupier_server.heartbeat import Heartbeat
+from croupier_server.operations.tally import Tally
 from croupier_server.seats import Admit, Seat
 from croupier_server.settings import Settings
 
@@ -37,6 +38,7 @@ class StdioGateway:
         leave: told when a program that was admitted has ended, or has hung up.
         logs: a folder for what they write on standard error, a file for each whose
             :attr:`Program.log` names no other; if None, that is not kept.
+        tally: counts replies that are dropped.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class StdioGateway:
         *,
         logs: Path | None = None,
         patience: Patience = PATIENCE,
+        tally: Tally | None = None,
     ) -> None:
+        self._tally = tally or Tally()
         self._settings = settings
         self._heartbeat = Heartbeat()
         self._admit = admit
@@ -55,6 +59,11 @@ class StdioGateway:
         self._logs = logs
         self._patience = patience
         self._seats: list[StdioSeat] = []
+
+    @property
+    def connected(self) -> int:
+        """How many of them run, and have not hung up."""
+        return sum(seat.is_here for seat in self._seats)
 
     async def start(self, programs: Sequence[Program]) -> Sequence[ProgramFailed]:
         """Start programs side by side, and have them join in their order.
@@ -76,6 +85,7 @@ class StdioGateway:
                     )
                 except (ProgramFailed, UserError) as problem:
                     return problem
+            seat.tally = self._tally
             self._seats.append(seat)
             return seat
 

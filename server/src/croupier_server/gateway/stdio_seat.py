@@ -22,6 +22,7 @@ from croupier_server.errors import ProgramFailed, Refused, UserError
 from croupier_server.gateway.child import Child, environment
 from croupier_server.gateway.program import Program
 from croupier_server.names import checked_name
+from croupier_server.operations.tally import Tally
 from croupier_server.seats import Answer, Call, Kind, NoAnswer, out_of_it
 from croupier_server.settings import Settings
 
@@ -63,6 +64,8 @@ class StdioSeat:
     Attributes:
         program: what is run.
         joins: what it said of itself, as the params of a join.
+        is_here: whether it has not left.
+        tally: counts replies that are dropped.
     """
 
     kind: Kind = "program"
@@ -89,6 +92,8 @@ class StdioSeat:
         self._open: dict[str, _Open] = {}
         self._kept: NoAnswer | None = None  # a fault out of turn; it decides when next asked
         self._on_gone: Callable[[], object] = lambda: None
+        self.is_here = True
+        self.tally = Tally()
         self._closing: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
@@ -183,6 +188,7 @@ class StdioSeat:
                 self._take(line, self._loop.time())
             else:
                 detail += "; the last line on its standard output was cut off"
+        self.is_here = False
         log.info("program has left", player=self.name, detail=detail)
         self._fault(NoAnswer(Verdict.DISCONNECTED, detail))
         self._on_gone()
@@ -272,6 +278,7 @@ class StdioSeat:
             detail = received.detail + _hint(line.text)
             self._fault(NoAnswer(received.verdict, detail, received.raw))
         else:
+            self.tally.dropped += 1
             log.info("reply dropped", player=self.name, id=getattr(received, "id", None))
 
     def _answered(self, request: _Open, received: Answered, arrived: float) -> None:

@@ -35,6 +35,7 @@ from croupier_server.errors import Refused, UserError
 from croupier_server.gateway.origins import web_origins
 from croupier_server.gateway.player import Connection, WebSocketSeat
 from croupier_server.heartbeat import Heartbeat
+from croupier_server.operations.tally import Tally
 from croupier_server.seats import Admission, Admit, Leave, Seat
 from croupier_server.settings import ServerSettings, Settings
 
@@ -81,22 +82,28 @@ class WebSocketGateway:
             they count; or raises :class:`~croupier_server.errors.Refused`.
         leave: told when a player that was admitted is away; True if nobody waits for it, so that
             it can't come back.
+        tally: gets the loop's lag, and counts replies that are dropped.
 
     Attributes:
         origins: which web pages may connect; our own, once their port is put there.
     """
 
-    def __init__(self, settings: Settings, admit: Admit, leave: Leave) -> None:
+    def __init__(
+        self, settings: Settings, admit: Admit, leave: Leave, tally: Tally | None = None
+    ) -> None:
+        self._tally = tally or Tally()
         self.origins = web_origins(settings)
         self._settings = settings
         self._admit = admit
         self._leave = leave
         self._server: Server | None = None
-        self._heartbeat = Heartbeat()
+        self._heartbeat = Heartbeat(self._tally.lag)
         self._pinging: asyncio.Task[None] | None = None
         self._sessions: dict[str, WebSocketSeat] = {}
         self._connections = 0
         self._unjoined: Counter[str] = Counter()
+        self._stays: Callable[[Seat], bool] | None = None  # all are turned away but who stays
+        self._goodbye = (CloseCode.RESTARTING, "the server restarts")
 
     @property
     def port(self) -> int:
@@ -104,6 +111,16 @@ class WebSocketGateway:
         if self._server is None:
             raise RuntimeError("the gateway has not started")
         return int(next(iter(self._server.sockets)).getsockname()[1])
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether players can connect."""
+        return self._server is not None and self._server.is_serving()
+
+    @property
+    def connections(self) -> int:
+        """How many connections there are, those too that have not joined."""
+        return self._connections
 
     async def start(self) -> None:
         """Listen.
@@ -165,11 +182,34 @@ class WebSocketGateway:
             key: what was kept of its session's token: see :func:`session_key`.
             returned: called when it is back.
         """
-        seat = WebSocketSeat(self._settings, self._heartbeat.meter)
+        seat = WebSocketSeat(self._settings, self._heartbeat.meter, self._tally)
         seat.joined(params, admission)
         seat.on_return = returned
         self._sessions[key] = seat
         return seat
+
+    def turn_away(self, stays: Callable[[Seat], bool], code: CloseCode, reason: str) -> None:
+        """From now on nobody is let in, and nobody is kept, but who stays or is being asked.
+
+        May be called again, to send away those who have come to an end meanwhile.
+
+        Args:
+            code: how the others are closed, with the reason.
+        """
+        self._stays, self._goodbye = stays, (code, reason)
+        for seat in list(self._sessions.values()):
+            if seat.is_idle and not stays(seat):
+                seat.send_away(code, reason)
+
+    def shut(self, code: CloseCode, reason: str) -> None:
+        """Let nobody in any more; who is here stays until it is sent away.
+
+        So nobody comes back to rooms that are closed already, and is told that it is not known.
+
+        Args:
+            code: how whoever is about to join is closed, with the reason.
+        """
+        self._stays, self._goodbye = _nobody, (code, reason)
 
     def forget(self, seat: Seat) -> None:
         """A seat's player can't come back any more; one that is still here goes on until it leaves.
@@ -191,11 +231,25 @@ class WebSocketGateway:
             return connection.respond(HTTPStatus.FORBIDDEN, text)
         if self._connections >= limits.max_connections:
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections\n")
+        if self._stays is not None and not self._is_awaiting(self._stays):
+            # not let in to be sent away: who tries again does not count that as a visit
+            text = "the server restarts; come back in a moment\n"
+            return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, text)
         waiting = self._unjoined[_address(connection)]
         if limits.max_unjoined and waiting >= limits.max_unjoined:
             text = f"{waiting} connections from your address have not joined yet\n"
             return connection.respond(HTTPStatus.TOO_MANY_REQUESTS, text)
         return None
+
+    def _is_awaiting(self, stays: Callable[[Seat], bool]) -> bool:
+        """Whether somebody who stays has lost its connection."""
+        return any(seat.connection is None and stays(seat) for seat in self._sessions.values())
+
+    def _is_turned_away(self, asked: JoinAsked) -> bool:
+        if self._stays is None:
+            return False
+        seat = self._sessions.get(session_key(asked.params.session or ""))
+        return seat is None or not self._stays(seat)
 
     async def _handle(self, socket: ServerConnection) -> None:
         """A connection lives as long as this."""
@@ -219,6 +273,10 @@ class WebSocketGateway:
         self._unjoined[address] += 1
         try:
             asked = await self._first_message(connection)
+            if asked is not None and self._is_turned_away(asked):
+                connection.close(*self._goodbye)
+                await connection.closed()
+                return None
             seat = None if asked is None else self._seat_for(asked)
         except Rejected as rejected:
             await self._refuse(connection.socket, rejected)
@@ -229,7 +287,7 @@ class WebSocketGateway:
                 del self._unjoined[address]
         if asked is None or seat is None:
             return None
-        await seat.attach(connection, asked, self._welcome(seat))
+        seat.attach(connection, asked, self._welcome(seat))
         await self._ping(connection)
         return seat
 
@@ -260,7 +318,7 @@ class WebSocketGateway:
             seat.token = params.session
             log.info("player is back", player=seat.name)
             return seat
-        seat = WebSocketSeat(self._settings, self._heartbeat.meter)
+        seat = WebSocketSeat(self._settings, self._heartbeat.meter, self._tally)
         try:
             seat.joined(params, self._admit(params, seat))
         except Refused as refused:
@@ -323,6 +381,10 @@ class WebSocketGateway:
         with suppress(ConnectionClosed):
             answer = await connection.socket.ping()
             asyncio.ensure_future(answer).add_done_callback(pong)
+
+
+def _nobody(_: Seat) -> bool:
+    return False
 
 
 def _tls(where: ServerSettings) -> ssl.SSLContext | None:

@@ -10,6 +10,7 @@ from typing import Final, Self, TypeVar
 
 from sqlalchemy import Connection
 
+from croupier_server.operations.tally import Store
 from croupier_server.storage.writer import Append, Backend, Work, Writer
 
 __all__ = ["Database"]
@@ -37,17 +38,18 @@ class Database:
         self._buffer: list[Append] = []
 
     @classmethod
-    async def open(cls, where: Path | str | None) -> Database:
+    async def open(cls, where: Path | str | None, tally: Store | None = None) -> Database:
         """A database to play on, by this server alone; made or brought up to date if need be.
 
         Args:
             where: a data directory, the URL of a PostgreSQL database, or None for memory: nothing
                 of that is kept, and :meth:`append` does not wait.
+            tally: counts how its commits go.
 
         Raises:
             UserError: it can't be; says where and why.
         """
-        return await cls._opened(where, is_server=True)
+        return await cls._opened(where, is_server=True, tally=tally)
 
     @classmethod
     async def look(cls, where: Path | str) -> Database:
@@ -59,9 +61,11 @@ class Database:
         return await cls._opened(where, is_server=False)
 
     @classmethod
-    async def _opened(cls, where: Path | str | None, *, is_server: bool) -> Database:
+    async def _opened(
+        cls, where: Path | str | None, *, is_server: bool, tally: Store | None = None
+    ) -> Database:
         backend = _backend(where, is_server=is_server)
-        writer = Writer(backend)
+        writer = Writer(backend, tally)
         await writer.start()
         return cls(writer, backend.place, in_memory=where is None)
 
@@ -80,6 +84,11 @@ class Database:
     def failed(self) -> asyncio.Event:
         """Set when nothing can be written any more: the server has to stop."""
         return self._writer.failed
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can still be written."""
+        return self._writer.is_alive
 
     async def run(self, work: Callable[[Connection], T]) -> T:
         """Do some work in a transaction of its own, durably; gives its value.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -21,6 +22,7 @@ import structlog
 from sqlalchemy import Connection
 
 from croupier_server.errors import StorageFailed
+from croupier_server.operations.tally import Store
 
 __all__ = ["Append", "Backend", "Job", "Work", "Writer"]
 
@@ -93,13 +95,17 @@ class Backend(Protocol):
 class Writer:
     """The thread that owns a database.
 
+    Args:
+        tally: counts how its commits go.
+
     Attributes:
         failed: set when nothing can be written any more.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, tally: Store | None = None) -> None:
         self.failed = asyncio.Event()
         self._backend = backend
+        self._tally = tally or Store()
         self._loop = asyncio.get_running_loop()
         self._groups: SimpleQueue[Sequence[Job] | None] = SimpleQueue()
         self._waiting: deque[Job] = deque()
@@ -111,6 +117,11 @@ class Writer:
         # A daemon, so that a program that dies without closing does not hang on it; the commits
         # that it may be cut off from are the ones that nobody was told of.
         self._thread = threading.Thread(target=self._run, name="croupier-writer", daemon=True)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can still write."""
+        return self._thread.is_alive() and self._failure is None
 
     async def start(self) -> None:
         """Open the database.
@@ -196,6 +207,7 @@ class Writer:
 
     def _commit(self, group: Sequence[Job]) -> None:
         if self._failure is None:
+            began = time.perf_counter()
             try:
                 self._backend.commit(group)
             except StorageFailed as problem:
@@ -203,11 +215,18 @@ class Writer:
             except Exception as problem:
                 log.exception("the writer failed")
                 self._failure = StorageFailed(f"{self._backend.place}: {problem!r:.200}")
+            self._count(group, time.perf_counter() - began)
         if (failure := self._failure) is not None:
             for job in group:
                 if not job.is_settled:
                     job.error = StorageFailed(str(failure))
         self._tell(self._wake, group, failure is not None)
+
+    def _count(self, group: Sequence[Job], took_s: float) -> None:
+        if self._failure is not None:
+            self._tally.failures += 1
+        elif not all(isinstance(job, Work) and job.reads for job in group):
+            self._tally.commits.add(took_s)
 
     def _tell(self, callback: Callable[..., object], *arguments: object) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody is left to be told

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import structlog
+from structlog.contextvars import bind_contextvars
 
 from croupier_common.messages import (
     ErrorCode,
@@ -34,6 +35,7 @@ from croupier_server.errors import (
     StorageFailed,
     first_of,
 )
+from croupier_server.operations.tally import Tally
 from croupier_server.seats import Seat
 from croupier_server.settings import Settings
 from croupier_server.tournament.formats import FormatOptions, make_format
@@ -90,6 +92,7 @@ class Manager:
         seed: decides boards, pairings and what house players draw.
         progress: told what happens, for whoever watches.
         begun: how far it was played before a restart of the server.
+        tally: counts games, turns and verdicts.
 
     Attributes:
         players: who takes part.
@@ -108,9 +111,11 @@ class Manager:
         progress: Callable[[Progress], None] = lambda _: None,
         *,
         begun: Begun | None = None,
+        tally: Tally | None = None,
     ) -> None:
         self._settings = settings
         self._seed = seed
+        self._tally = tally or Tally()
         self.ledger = ledger
         name = settings.tournament.name
         self._progress: Callable[[Progress], None] = lambda news: progress(
@@ -137,6 +142,8 @@ class Manager:
         self._has_started = False  # whether all have been told that it begins
         self._is_paused = False
         self._is_stopping = False
+        self._is_held = False  # the server is about to stop: nothing begins any more
+        self._is_asking = False  # whether all are being told that it begins
         self._group: asyncio.TaskGroup | None = None
         if begun is not None:
             self._restore(begun)
@@ -159,9 +166,13 @@ class Manager:
                 self._group = group
                 watching = group.create_task(Obedience(self).watch(), name="orders")
                 await self._gather_again()
+                if self._is_held:  # whoever is asked nothing now is blamed for nothing
+                    await asyncio.get_running_loop().create_future()
                 # after a restart too: who has answered before answers the same again
                 if not self._issued and not self._is_stopping:
+                    self._is_asking = True
                     await self._tell_start(self.players.present.active)
+                    self._is_asking = False
                 self._has_started = True
                 for name, seat in list(self._entering.items()):
                     group.create_task(self._enter(name, seat), name=f"enter {name}")
@@ -185,6 +196,11 @@ class Manager:
     def size(self) -> int:
         """How many take part now."""
         return len(self.players.field.active) + len(self._entering)
+
+    @property
+    def waiting(self) -> int:
+        """How many games wait to be played."""
+        return len(self._queue)
 
     @property
     def field(self) -> Field:
@@ -273,10 +289,11 @@ class Manager:
         while True:
             self._changed.clear()
             async with self.decisions:
-                if not self._is_stopping and await self._ask_format():
+                is_open = not self._is_stopping and not self._is_held
+                if is_open and await self._ask_format():
                     self.is_closed = True
                     return
-            if not self._is_paused and not self._is_stopping:
+            if is_open and not self._is_paused and not self._is_held:
                 self._start_games(group)
             if self._is_stopping and not self._running:
                 return
@@ -321,6 +338,7 @@ class Manager:
 
     async def _play(self, pairing: Pairing) -> None:
         """Play a game, once more if it fails for a fault of ours; then it is void."""
+        bind_contextvars(tournament=self._settings.tournament.name, game=pairing.game)
         began = time.monotonic()
         await self._leave_what_cannot_go_on(pairing)
         report: GameReport | None = None
@@ -355,8 +373,9 @@ class Manager:
         try:
             sink = await self.ledger.open(book)
             clocks = self._settings.clocks
-            croupier = Croupier(book.table, clocks, sink, self.players.sanction)
-            return await croupier.play(begun, self._absent(book))
+            croupier = Croupier(book.table, clocks, sink, self.players.sanction, self._tally)
+            with self._tally.game():
+                return await croupier.play(begun, self._absent(book))
         except StorageFailed:
             raise
         except Exception:
@@ -432,6 +451,23 @@ class Manager:
     def _told_out(self, name: str, fault: Fault) -> None:
         self._progress(PlayerOut(name, fault))
         self.look_again()
+
+    # -- for a server that is about to stop
+
+    def hold(self) -> None:
+        """Begin nothing any more: no game, no round, not the end; it goes on after a restart."""
+        self._is_held = True
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is something that is better brought to its end."""
+        return bool(self._running) or self._is_asking or self.is_closed
+
+    def plays(self, name: str) -> bool:
+        """Whether a player is in a game, or at the start or the end of all."""
+        if self._is_asking or self.is_closed:
+            return True
+        return any(name in self._open[game].players for game in self._running)
 
     # -- for the operator's orders
 

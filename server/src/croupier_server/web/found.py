@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from croupier_server.storage.pairings import PairingRow
     from croupier_server.tournament.model import Result
 
-__all__ = ["Finder", "GameLine", "Heading", "found_view", "game_lines"]
+__all__ = ["Finder", "GameLine", "Heading", "found_view", "game_lines", "no_record"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +141,18 @@ def found_view(finder: Finder, connection: Connection, tournament: str) -> View:
     if view is None:
         raise HTTPException(404, f"There is no tournament {printable(tournament)} here.")
     return view
+
+
+def no_record(game: str, keep_days: int | None) -> HTTPException:
+    """What is answered for a game whose record was let go.
+
+    Args:
+        keep_days: for how long records are kept, where that is known.
+    """
+    kept = "is kept no longer" if keep_days is None else f"was kept for {keep_days} days"
+    return HTTPException(
+        404, f"The record of game {printable(game)} {kept}; its result is in the tables."
+    )
 
 
 def game_lines(view: View, pairings: Sequence[PairingRow]) -> list[GameLine]:

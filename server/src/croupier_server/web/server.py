@@ -77,6 +77,11 @@ class WebServer:
         scheme = "http" if self._settings.server.tls_certificate is None else "https"
         return f"{scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/"
 
+    @property
+    def viewers(self) -> int:
+        """How many watch games live."""
+        return 0 if self._spectators is None else self._spectators.viewers
+
     async def start(self) -> None:
         """Open the database and listen.
 

@@ -22,7 +22,7 @@ from croupier_server.commands.archive import FileNames
 from croupier_server.commands.csv_files import Cell, csv_text
 from croupier_server.storage import catalogue
 from croupier_server.web.desk import Job
-from croupier_server.web.found import Heading, found_view
+from croupier_server.web.found import Heading, found_view, no_record
 from croupier_server.web.openapi import PAGE_AND_SIZE, Operation
 from croupier_server.web.paging import Paging
 from croupier_server.web.reader import Shown
@@ -175,7 +175,7 @@ def routes(site: Site) -> list[Route]:
         name, game = site.param(request, "tournament"), site.param(request, "game")
         shown = await site.reader.show(
             ("record", name, game),
-            lambda connection: _lines(connection, name, game),
+            lambda connection: _lines(connection, name, game, site.settings.storage.keep_days),
             lambda lines: "".join(lines).encode(),
             follows_moves=True,
         )
@@ -205,12 +205,17 @@ def _attached(name: str, ending: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{FileNames().name(name, ending)}"'}
 
 
-def _lines(connection: Connection, tournament: str, game: str) -> Sequence[str]:
+def _lines(
+    connection: Connection, tournament: str, game: str, keep_days: int | None
+) -> Sequence[str]:
     row = catalogue.find_tournament(connection, tournament)
     found = None if row is None else catalogue.game_by_name(connection, row.id, game)
     if found is None:
         raise HTTPException(404, f"{printable(tournament)} has no game {printable(game)}.")
-    return catalogue.lines(connection, found.id)
+    lines = catalogue.lines(connection, found.id)
+    if not lines:
+        raise no_record(game, keep_days)
+    return lines
 
 
 async def _table(site: Site, tournament: str, wanted: str) -> Shown:
@@ -288,10 +293,8 @@ def _ended_games(connection: Connection, tournament: str) -> Mapping[int, str]:
 
 
 def _records(connection: Connection, games: Mapping[int, str]) -> Mapping[str, bytes]:
-    return {
-        f"records/{name}": "".join(catalogue.lines(connection, game)).encode()
-        for game, name in games.items()
-    }
+    found = ((name, catalogue.lines(connection, game)) for game, name in games.items())
+    return {f"records/{name}": "".join(lines).encode() for name, lines in found if lines}
 
 
 def _put(file: IO[bytes], texts: Mapping[str, bytes]) -> None:

@@ -21,6 +21,7 @@ from croupier_common.record import Header, Record, read_record, walk
 from croupier_common.render import event_line, printable
 from croupier_server.storage import catalogue, schema
 from croupier_server.web.board_svg import Last, badge_svg, board_svg
+from croupier_server.web.found import no_record
 from croupier_server.web.openapi import Operation
 from croupier_server.web.paging import whole_query
 from croupier_server.web.site import Site, twin
@@ -201,12 +202,21 @@ class GamePage:
 
 
 def load(
-    connection: Connection, _views: Views, *, tournament: str, game: str, ply: int | None
+    connection: Connection,
+    _views: Views,
+    *,
+    tournament: str,
+    game: str,
+    ply: int | None,
+    keep_days: int | None = None,
 ) -> GamePage:
     """The game of that name.
 
+    Args:
+        keep_days: for how long records are kept.
+
     Raises:
-        HTTPException: there is none.
+        HTTPException: there is none, or none any more.
     """
     row = catalogue.find_tournament(connection, tournament)
     found = None if row is None else catalogue.game_by_name(connection, row.id, game)
@@ -219,12 +229,15 @@ def load(
         .order_by(table.attempt.desc())
     )
     lines = catalogue.lines(connection, found.id)
+    if not lines:
+        raise no_record(game, keep_days)
     again = connection.scalars(later).first()
     return GamePage(tournament, found.name, found.status, lines, ply, again)
 
 
 def routes(site: Site) -> list[Route]:
     """The page's."""
+    keep_days = site.settings.storage.keep_days
 
     async def game(request: Request) -> Response:
         tournament, name = site.param(request, "tournament"), site.param(request, "game")
@@ -233,7 +246,7 @@ def routes(site: Site) -> list[Route]:
             request,
             (tournament, name, ply),
             "game.html",
-            partial(load, tournament=tournament, game=name, ply=ply),
+            partial(load, tournament=tournament, game=name, ply=ply, keep_days=keep_days),
             follows_moves=True,
         )
 
