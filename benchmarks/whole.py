@@ -15,7 +15,7 @@ from benchmarks.processes import own_job, tell
 from croupier_common.board_spec import CLASSIC_BOARD
 from croupier_common.messages import JoinParams
 from croupier_common.rules import PRESETS
-from croupier_server.app import run
+from croupier_server.app import run, set_aside
 from croupier_server.croupier import Croupier, Table
 from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.options import configure_logs
@@ -105,6 +105,7 @@ async def serve(job: dict[str, Any], configured: Settings, ledger: Ledger) -> No
     gateway = WebSocketGateway(configured, hall.admit, hall.leave)
     await gateway.start()
     try:
+        set_aside()  # as the server does before anybody can connect
         tell({"port": gateway.port})
         await hall.full.wait()
         wall, cpu = time.perf_counter(), time.process_time()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, Select, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 
 from croupier_server.errors import ServerFault
 from croupier_server.storage.results import Detail, insert_result
 from croupier_server.storage.rows import as_rows, now_ms, select_rows
 from croupier_server.storage.schema import games as table
-from croupier_server.storage.schema import journal, pairings
+from croupier_server.storage.schema import journal, pairings, storable
 from croupier_server.tournament.model import Result
 
 __all__ = [
@@ -55,29 +55,42 @@ class GameRow:
     epoch: int
 
 
+# Made once, since to make a statement takes as long as to execute it, and each game needs these.
+_BEGIN: Final = insert(table).returning(table.c.id)
+_APPEND: Final = insert(journal)
+_END: Final = (
+    update(table)
+    .where(table.c.id == bindparam("game"), table.c.status == "running")
+    .returning(table.c.pairing_id)
+)
+
+
 def begin_game(
     connection: Connection, pairing: int, attempt: int, name: str, seed: int, header_line: str
 ) -> GameRow:
     """A game that begins, with the first line of its record."""
-    values = {
+    values: dict[str, Any] = {
         "pairing_id": pairing,
         "attempt": attempt,
-        "name": name,
+        "name": storable(name),
         "status": "running",
         "seed": seed,
+        "chain": None,
+        "plies": None,
         "started_ms": now_ms(),
+        "ended_ms": None,
         "epoch": 0,
     }
-    game: int = connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one()
+    game: int = connection.execute(_BEGIN, values).scalar_one()
     append_lines(connection, game, [(0, header_line)])
-    return as_rows(connection, _select().where(table.c.id == game), GameRow)[0]
+    return GameRow(game, **values)
 
 
 def append_lines(connection: Connection, game: int, some: Sequence[tuple[int, str]]) -> None:
     """Write lines of a game's record, with what else is written in this transaction."""
     rows = [{"game_id": game, "seq": seq, "line": line} for seq, line in some]
     if rows:
-        connection.execute(insert(journal), rows)
+        connection.execute(_APPEND, rows)
 
 
 def lines(connection: Connection, game: int) -> Sequence[str]:
@@ -139,13 +152,8 @@ def interrupt_game(
 
 def _end(connection: Connection, game: int, status: GameStatus, **values: Any) -> int:
     """End a running game; gives its pairing."""
-    ended = (
-        update(table)
-        .where(table.c.id == game, table.c.status == "running")
-        .values(status=status, ended_ms=now_ms(), **values)
-        .returning(table.c.pairing_id)
-    )
-    pairing: int | None = connection.execute(ended).scalar()
+    changed = {"game": game, "status": status, "ended_ms": now_ms(), **values}
+    pairing: int | None = connection.execute(_END, changed).scalar()
     if pairing is None:
         now = connection.scalar(select(table.c.status).where(table.c.id == game))
         raise ServerFault(f"game row {game} can't be {status}: it is {now or 'not there'}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from croupier_server.storage.rows import as_rows, select_rows
 from croupier_server.storage.schema import pairings as table
@@ -33,11 +33,23 @@ class PairingRow:
         return Pairing(self.game, self.players, self.round, self.block)
 
 
+# Made once, since to make a statement takes as long as to execute it, and a ladder has many.
+_LAST: Final = select(func.max(table.c.number)).where(
+    table.c.tournament_id == bindparam("tournament")
+)
+_ISSUE: Final = insert(table)
+_ISSUED: Final = (
+    select_rows(table, PairingRow)
+    .where(table.c.tournament_id == bindparam("tournament"), table.c.number > bindparam("after"))
+    .order_by(table.c.number)
+)
+
+
 def issue(
     connection: Connection, tournament: int, issued: Sequence[Pairing]
 ) -> Sequence[PairingRow]:
     """Keep pairings that a format gave, behind all before them; gives their rows."""
-    last: int = connection.scalar(select(func.max(table.c.number)).where(_of(tournament))) or 0
+    last: int = connection.scalar(_LAST, {"tournament": tournament}) or 0
     rows = [
         {
             "tournament_id": tournament,
@@ -50,14 +62,14 @@ def issue(
         for number, pairing in enumerate(issued, last + 1)
     ]
     if rows:
-        connection.execute(insert(table), rows)
+        connection.execute(_ISSUE, rows)
     return pairings(connection, tournament, after=last)
 
 
 def pairings(connection: Connection, tournament: int, *, after: int = 0) -> Sequence[PairingRow]:
     """All pairings with a higher number than `after`, in the order in which they were issued."""
-    query = select_rows(table, PairingRow).where(_of(tournament), table.c.number > after)
-    return as_rows(connection, query.order_by(table.c.number), PairingRow)
+    given = {"tournament": tournament, "after": after}
+    return as_rows(connection, _ISSUED, PairingRow, given)
 
 
 def find_pairing(connection: Connection, tournament: int, game: str) -> PairingRow | None:

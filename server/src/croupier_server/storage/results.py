@@ -51,6 +51,8 @@ class Detail:
 
 NOTHING: Final = Detail()
 
+_INSERT: Final = insert(table)  # made once, since each game needs it
+
 
 def add_result(
     connection: Connection,
@@ -66,7 +68,7 @@ def add_results(connection: Connection, results: Sequence[tuple[int, Result]]) -
     """Keep results that no game has led to, by their pairings, all at once."""
     rows = [row for pairing, result in results for row in _rows(pairing, None, result, {})]
     if rows:
-        connection.execute(insert(table), rows)
+        connection.execute(_INSERT, rows)
 
 
 def insert_result(
@@ -78,7 +80,7 @@ def insert_result(
     details: Mapping[str, Detail] | None = None,
 ) -> None:
     """Keep a result, with the game that it comes from."""
-    connection.execute(insert(table), _rows(pairing, game, result, details or {}))
+    connection.execute(_INSERT, _rows(pairing, game, result, details or {}))
 
 
 MAX_IN: Final = 500

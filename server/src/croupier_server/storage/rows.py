@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -25,6 +25,15 @@ def select_rows(table: Table, row: type[Any]) -> Select[Any]:
     return select(*columns)
 
 
-def as_rows(connection: Connection, query: Select[Any], row: type[Row]) -> Sequence[Row]:
-    """What a query of :func:`select_rows` finds."""
-    return [row(*found) for found in connection.execute(query).all()]
+def as_rows(
+    connection: Connection,
+    query: Select[Any],
+    row: type[Row],
+    given: Mapping[str, object] | None = None,
+) -> Sequence[Row]:
+    """What a query of :func:`select_rows` finds.
+
+    Args:
+        given: the query's parameters by name, where it was made before they were known.
+    """
+    return [row(*found) for found in connection.execute(query, given).all()]
