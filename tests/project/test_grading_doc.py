@@ -87,6 +87,7 @@ def test_levels_and_bounds_are_those_that_there_are() -> None:
         assert f"*{level}*" in isolation, level
     assert f"{BOUNDS.total // MIB} MiB in {BOUNDS.entries:,} files" in TEXT
     assert f"{BOUNDS.one // MIB} MiB in one, and {BOUNDS.depth} folders" in TEXT
+    assert f"{BOUNDS.links}\nlinks" in TEXT
 
 
 def test_links_lead_somewhere() -> None:
