@@ -316,7 +316,7 @@ def test_own_folder_prints_the_grade_with_its_reasons(tmp_path: Path) -> None:
     [
         (["subs", "--out", "rubric.toml/out"], "rubric.toml/out"),
         (["subs", "--rubric", "no.toml"], "no.toml"),
-        (["nothing"], "nothing"),
+        (["nothing"], "nothing: there is no such file"),
         ([], "name the submissions"),
         (["--explain", "--out", "empty"], "nothing is graded there"),
         (["subs", "--only", "adb"], "no such submission; there is ada"),

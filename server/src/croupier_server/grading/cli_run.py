@@ -75,6 +75,8 @@ class Wish:
         if self.rubric is not None:
             return self.rubric
         source = self.submissions or Path()
+        if not source.exists():
+            raise UserError(f"{source}: there is no such file or folder")
         places = [*([source] if source.is_dir() else []), source.absolute().parent, Path()]
         for place in places:
             if (place / RUBRIC).is_file():
