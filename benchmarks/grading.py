@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.processes import ROOT, Failed
+from benchmarks.processes import Failed, run_alone
 from benchmarks.report import Budget, Part, Table, median, shown
 from benchmarks.sizes import Size
 
@@ -149,20 +148,8 @@ def hand_in(folder: Path, submissions: int, blocks: int) -> None:
 def run(folder: Path, workers: int) -> float:
     """Run the grader in a folder; gives the most memory that it held, in MiB."""
     arguments = ["-m", "benchmarks.grading", str(folder), str(workers)]
-    try:
-        ended = subprocess.run(
-            [sys.executable, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            cwd=ROOT,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise Failed(f"croupier grade took longer than {TIMEOUT_S:g} s") from None
-    if ended.returncode:
-        raise Failed(f"croupier grade ended with {ended.returncode}: {ended.stderr.strip()}")
-    return float(ended.stdout.split()[-1])
+    told = run_alone("croupier grade", arguments, limit_s=TIMEOUT_S)
+    return float(told.split()[-1])
 
 
 def found(out: Path, submissions: int, wall_s: float, workers: int, peak_mib: float) -> Run:

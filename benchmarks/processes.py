@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,7 @@ __all__ = [
     "pinned_core",
     "raise_open_files",
     "resident_kib",
+    "run_alone",
     "run_pair",
     "say",
     "tell",
@@ -36,6 +37,35 @@ Job = Mapping[str, Any]
 
 class Failed(Exception):
     """A child did not do its job; the message says which and how."""
+
+
+def run_alone(
+    what: str, arguments: Sequence[str], *, given: str | None = None, limit_s: float
+) -> str:
+    """Run Python with some arguments to its end; gives what it wrote.
+
+    Args:
+        what: that is, in words.
+        given: its standard input.
+
+    Raises:
+        Failed: it took longer than `limit_s`, or did not end well.
+    """
+    try:
+        ended = subprocess.run(
+            [sys.executable, *arguments],
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            cwd=ROOT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{what} took longer than {limit_s:g} s") from None
+    if ended.returncode:
+        raise Failed(f"{what} ended with exit code {ended.returncode}: {ended.stderr.strip()}")
+    return ended.stdout
 
 
 # -- in the child

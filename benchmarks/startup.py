@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from typing import Final
 
-from benchmarks.processes import ROOT, Failed
+from benchmarks.processes import run_alone
 from benchmarks.report import Budget, Part, Table, median, shown
 from benchmarks.sizes import Size
 
@@ -56,18 +54,5 @@ def measure(size: Size) -> Part:
 def run(name: str, arguments: Sequence[str], given: str) -> float:
     """How long a command takes, in seconds."""
     started = time.perf_counter()
-    try:
-        ended = subprocess.run(
-            [sys.executable, *arguments],
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            cwd=ROOT,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise Failed(f"{name} took longer than {TIMEOUT_S:g} s") from None
-    if ended.returncode:
-        raise Failed(f"{name} ended with exit code {ended.returncode}: {ended.stderr.strip()}")
+    run_alone(name, arguments, given=given, limit_s=TIMEOUT_S)
     return time.perf_counter() - started

@@ -128,7 +128,7 @@ class Grader:
             if evidence.intake.problem == FAULT:
                 self._faults[name] = None
             await self._write(evidence, stages)
-        except Exception:
+        except Exception:  # one of them never keeps the others from their grades
             log.exception("a submission could not be graded", submission=name)
             await self._write_fault(submission)
         self.progress.over(self._line(name))
@@ -156,7 +156,7 @@ class Grader:
         try:
             self.store.put_evidence(evidence)
             await asyncio.to_thread(self.results.write, evidence, "", "")
-        except Exception:
+        except Exception:  # likewise: its fault is in the tables
             log.exception("its results could not be written", submission=intake.name)
 
     def _line(self, name: str) -> str:

@@ -79,7 +79,7 @@ class PairsPlay:
                 replace(result, game=game.game, block=game.block, round=game.round)
                 for result, game in zip(played.results, games, strict=True)
             ]
-        except Exception:
+        except Exception:  # a fault of ours: the other pairs go on
             log.exception("a block of the round robin could not be played", block=games[0].block)
             self._faults.update(dict.fromkeys(games[0].players))
         progress.over()

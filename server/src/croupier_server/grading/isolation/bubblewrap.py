@@ -121,8 +121,8 @@ class Bubblewrap:
             *("--hostname", "player", "--cap-drop", "ALL"),
             *(["--unshare-user"] if self.ids is None else _may_change_user()),
             *("--proc", "/proc", "--dev", "/dev"),
-            *_temporary("/dev/shm", min(_SHARED_MEMORY, limits.disk_bytes)),  # noqa: S108
-            *_temporary("/tmp", limits.disk_bytes),  # noqa: S108
+            *_temporary("/dev/shm", min(_SHARED_MEMORY, limits.disk_bytes)),  # noqa: S108 - its own
+            *_temporary("/tmp", limits.disk_bytes),  # noqa: S108 - its own
             *_folders("/etc/passwd", _CODE, *self.python.folders),
             *_system(),
             *_only_read(*self.python.folders),

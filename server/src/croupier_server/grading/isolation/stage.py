@@ -157,7 +157,7 @@ def _others() -> list[str]:
     for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib takes its time
         if name.isdigit() and name != "1":
             try:
-                with open(f"/proc/{name}/stat", encoding="latin-1") as file:  # noqa: PTH123
+                with open(f"/proc/{name}/stat", encoding="latin-1") as file:  # noqa: PTH123 - as above
                     found.append(file.read())
             except OSError:
                 continue  # it has ended since
