@@ -1,4 +1,5 @@
-# Two images: `croupier`, the server, and `player`, which has the player kit and nothing of the server.
+# Two images: `croupier`, the server in all its roles, and `player`, which has the player kit and
+# nothing of the server.
 ARG PYTHON=3.13
 
 FROM python:${PYTHON}-slim AS wheels
@@ -11,7 +12,7 @@ COPY common common
 COPY client client
 COPY server server
 RUN pip wheel --constraint constraints.txt --no-build-isolation --wheel-dir wheels \
-    ./common ./client ./server
+    ./common ./client './server[cluster,traces]'
 
 FROM python:${PYTHON}-slim AS base
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore \
@@ -22,17 +23,22 @@ WORKDIR /data
 
 FROM base AS player
 RUN --mount=type=bind,from=wheels,source=/build/wheels,target=/wheels \
-    pip install --no-index --find-links /wheels --compile croupier-client
+    --mount=type=bind,source=constraints.txt,target=/constraints.txt \
+    pip install --no-index --find-links /wheels --constraint /constraints.txt --compile \
+    croupier-client
 USER croupier
 ENTRYPOINT ["penguin"]
 CMD ["--help"]
 
 FROM base AS croupier
 RUN --mount=type=bind,from=wheels,source=/build/wheels,target=/wheels \
-    pip install --no-index --find-links /wheels --compile croupier-server
+    --mount=type=bind,source=constraints.txt,target=/constraints.txt \
+    pip install --no-index --find-links /wheels --constraint /constraints.txt --compile \
+    'croupier-server[cluster,traces]'
 USER croupier
 VOLUME /data
 EXPOSE 8000
+# For `croupier serve`, as below; a compose file has others for the roles of a cluster.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=10s --retries=3 \
     CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/healthz', timeout=2).close()"]
 ENTRYPOINT ["croupier"]

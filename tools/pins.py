@@ -55,12 +55,14 @@ def differences(root: Path = ROOT) -> list[str]:
 
 
 def requirements(root: Path = ROOT) -> list[str]:
-    """Give what the members, their builds and the dev group ask for, the members left out."""
+    """Give what members, their extras, their builds and the dev group ask for, members left out."""
     wanted: set[str] = set(read_toml(root / "pyproject.toml")["dependency-groups"]["dev"])
     for member in MEMBERS:
         content = read_toml(root / member / "pyproject.toml")
         wanted.update(content["build-system"]["requires"])
         wanted.update(content["project"]["dependencies"])
+        for extra in content["project"].get("optional-dependencies", {}).values():
+            wanted.update(extra)
     return sorted(line for line in wanted if not line.startswith("croupier-"))
 
 

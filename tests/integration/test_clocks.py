@@ -16,7 +16,10 @@ import pytest
 from croupier_common.messages import NO_CLOCK_MS
 from croupier_common.verdict import Verdict
 from support.hand import table
+from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.wire import Call, Script, Wire, play, quick_settings, serving, thinks
+
+pytestmark = pytest.mark.usefixtures("anywhere")
 
 
 @asynccontextmanager

@@ -17,8 +17,11 @@ from croupier_server.app import App
 from croupier_server.errors import UserError
 from croupier_server.token_cli import token as token_command
 from support.hand import Hand
+from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.needs import require
 from support.wire import Script, play, quick_settings, serving
+
+pytestmark = pytest.mark.usefixtures("anywhere")
 
 
 def make_tokens(path: Path, *names: str, age: int | None = None) -> dict[str, str]:

@@ -6,6 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
+import pytest
+
 from croupier_client.connection import Client
 from croupier_client.ending import EndingKind
 from croupier_client.joining import JoinOptions
@@ -14,8 +16,11 @@ from croupier_client.player import Player, View
 from croupier_common.actions import Action, Move, Placement
 from croupier_common.grid import Position
 from croupier_server.settings import Settings
+from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.proxy import Proxy, proxy_to
 from support.wire import Script, quick_settings, serving, thinks
+
+pytestmark = pytest.mark.usefixtures("anywhere")
 
 ASKED: Counter[tuple[str, int]] = Counter()
 CUT: list[Proxy] = []

@@ -14,7 +14,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from croupier_common.verdict import Verdict
 from croupier_server.settings import Settings
 from support.hand import Hand, table
+from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.wire import Call, Script, Wire, play, quick_settings, serving
+
+pytestmark = pytest.mark.usefixtures("anywhere")
 
 
 def lobby(**limits: object) -> Settings:

@@ -13,7 +13,10 @@ from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.lobby import Lobby
 from croupier_server.settings import Settings
 from support.hand import PATIENCE_S, Hand, events_of, table
+from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.wire import Script, quick_settings, results, serving, thinks
+
+pytestmark = pytest.mark.usefixtures("anywhere")
 
 
 def settings(**clocks: object) -> Settings:

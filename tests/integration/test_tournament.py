@@ -11,7 +11,10 @@ from croupier_common.messages import parse_from_server
 from croupier_common.record import read_record, replay
 from croupier_common.verdict import Phase, Verdict
 from croupier_server.tournament.progress import GameOver
+from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.wire import Script, play, quick_settings, results, silent
+
+pytestmark = pytest.mark.usefixtures("anywhere")
 
 
 def names(count: int) -> list[Script]:

@@ -8,6 +8,7 @@ import asyncio
 import pytest
 
 from croupier_common.verdict import Phase, Verdict
+from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.wire import (
     Call,
     Habit,
@@ -20,6 +21,8 @@ from support.wire import (
     results,
     silent,
 )
+
+pytestmark = pytest.mark.usefixtures("anywhere")
 
 ANSWER = '{"jsonrpc":"2.0","id":"ID","result":'
 

@@ -20,7 +20,10 @@ from croupier_server.settings import Settings
 from croupier_server.zoo.check import check, visit_all
 from croupier_server.zoo.programs import PLAYS_ON, PROGRAMS, Program
 from support.hand import Hand
+from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.wire import Script, play, quick_settings, serving
+
+pytestmark = pytest.mark.usefixtures("anywhere")
 
 HABITATS = {"fish": "5x5,holes=2,fish=1-5", "classic": "classic"}
 

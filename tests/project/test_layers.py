@@ -15,8 +15,13 @@ MAY_USE = {
     "croupier_server": {"croupier_common", "croupier_server"},
 }
 
-PART_OF = {"pydantic_core": "pydantic", "typing_extensions": "pydantic"}
-"""What belongs to a dependency's own interface, and comes with it."""
+PART_OF = {
+    "nats": "nats-py",
+    "opentelemetry": "opentelemetry-api",
+    "pydantic_core": "pydantic",
+    "typing_extensions": "pydantic",
+}
+"""What a dependency brings under another name, or belongs to its own interface."""
 
 IMPURE = {
     "asyncio": "the network",

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,17 @@ async def execute(url: str, statement: str) -> None:
         await connection.close()
 
 
+async def fetch_value(url: str, query: str) -> object:
+    """Give the first value of a query, asked on a connection of its own."""
+    import asyncpg
+
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(query)
+    finally:
+        await connection.close()
+
+
 def url_of(server: str, name: str) -> str:
     """Give the URL of another database of the same server."""
     from sqlalchemy.engine import make_url
@@ -41,14 +53,23 @@ def require_postgresql() -> str:
     return server
 
 
-@pytest.fixture
-async def postgresql() -> AsyncIterator[str]:
-    """Give the URL of an empty database of the test's own."""
+@asynccontextmanager
+async def made_database() -> AsyncGenerator[str]:
+    """Give the URL of an empty PostgreSQL database, as long as this is entered."""
     server = require_postgresql()
     name = f"croupier_{uuid.uuid4().hex}"
     await execute(server, f"CREATE DATABASE {name}")
-    yield url_of(server, name)
-    await execute(server, f"DROP DATABASE {name} WITH (FORCE)")
+    try:
+        yield url_of(server, name)
+    finally:
+        await asyncio.shield(execute(server, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture
+async def postgresql() -> AsyncIterator[str]:
+    """Give the URL of an empty database of the test's own."""
+    async with made_database() as url:
+        yield url
 
 
 @pytest.fixture(params=KINDS)
@@ -57,8 +78,5 @@ async def where(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     if request.param == "sqlite":
         yield tmp_path / "data"
         return
-    server = require_postgresql()
-    name = f"croupier_{uuid.uuid4().hex}"
-    await execute(server, f"CREATE DATABASE {name}")
-    yield url_of(server, name)
-    await asyncio.shield(execute(server, f"DROP DATABASE {name} WITH (FORCE)"))
+    async with made_database() as url:
+        yield url

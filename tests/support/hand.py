@@ -12,9 +12,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from croupier_common.rules import Rules
-from croupier_server.app import App
 from croupier_server.settings import Settings
 from croupier_server.tournament.progress import TournamentResult
+from support import wire
 from support.wire import Call, Script, Wire
 
 PATIENCE_S = 20
@@ -108,7 +108,7 @@ async def table(
     lobby = settings.lobby.model_copy(update={"min_players": players, "max_players": players})
     settings = settings.model_copy(update={"lobby": lobby})
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    server = asyncio.create_task(App(settings, listening=port.set_result).run())
+    server = asyncio.create_task(wire.host.run(settings, port.set_result, lambda _: None))
     player = Hand(await port, hand, **join)
     playing: list[asyncio.Task[Wire]] = []
     try:

@@ -22,6 +22,8 @@ class LocalSeat:
     wants_events: bool = False
     wants_legal_actions: bool = False
     max_games: int = 1
+    session: str | None = None
+    is_far: bool = False
     told: list[ServerNotification] = field(default_factory=list[ServerNotification])
     asked: list[str] = field(default_factory=list[str])
     dismissed: list[Fault | None] = field(default_factory=list[Fault | None])
@@ -40,7 +42,7 @@ class LocalSeat:
     async def tell(self, message: ServerNotification) -> None:
         self.told.append(message)
 
-    def pardon(self) -> bool:
+    async def pardon(self) -> bool:
         return True
 
     def dismiss(self, fault: Fault | None) -> None:

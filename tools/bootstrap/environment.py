@@ -91,9 +91,13 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def dev_requirements() -> list[str]:
-    """Give the dev group; pip reads it by itself only from 25.1 on."""
-    group = read_toml(ROOT / "pyproject.toml")["dependency-groups"]["dev"]
-    return [str(requirement) for requirement in group]
+    """Give the dev group, which pip reads by itself only from 25.1 on, and what extras ask for."""
+    wanted: list[Any] = list(read_toml(ROOT / "pyproject.toml")["dependency-groups"]["dev"])
+    for member in MEMBERS:
+        project = read_toml(ROOT / member / "pyproject.toml")["project"]
+        for extra in project.get("optional-dependencies", {}).values():
+            wanted += extra
+    return [str(requirement) for requirement in wanted]
 
 
 def build_requirements() -> list[str]:

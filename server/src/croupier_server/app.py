@@ -6,7 +6,7 @@ import asyncio
 import gc
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -16,10 +16,6 @@ import structlog
 from croupier_server.ending import to_its_end
 from croupier_server.errors import (
     CroupierError,
-    NotEnoughPlayers,
-    StoppedByOrder,
-    UserError,
-    first_of,
 )
 from croupier_server.gateway.course_tcp import CourseGateway
 from croupier_server.gateway.house_seat import HousePool
@@ -33,8 +29,9 @@ from croupier_server.room import House, Room, goodbye
 from croupier_server.rooms import AnyRoom, Rooms
 from croupier_server.seats import Seat
 from croupier_server.settings import Settings
-from croupier_server.storage.record_files import new_folder, write_records
+from croupier_server.storage.record_files import new_folder
 from croupier_server.tournament.progress import Progress, TournamentResult
+from croupier_server.tournaments import Tournaments, check_names
 
 if TYPE_CHECKING:
     from croupier_server.storage.database import Database
@@ -76,8 +73,6 @@ class App:
 
     Attributes:
         folder: where the records of the first tournament are put at the end, if anywhere.
-        results: by name, how the tournaments ended that have.
-        unplayed: by name, why others did not.
         watch: what an operator can see of it.
     """
 
@@ -102,16 +97,22 @@ class App:
         self._drain: Drain | None = None
         place = settings.records.folder
         self.folder = new_folder(place) if folder is None and place is not None else folder
-        self.results: dict[str, TournamentResult] = {}
-        self.unplayed: dict[str, CroupierError] = {}
-        self._tournaments = [settings, *others]
+        self._played = [settings, *others]
+        self._tournaments = Tournaments((), ended)
         self._progress = progress
         self._ended = ended
         self._is_new = is_new
-        names = [one.tournament.name for one in self._tournaments]
-        for name in names:
-            if names.count(name) > 1 or name == PRACTICE:
-                raise UserError(f"tournament.name: {name!r} is the name of another room here")
+        check_names(self._played)
+
+    @property
+    def results(self) -> Mapping[str, TournamentResult]:
+        """By name, how the tournaments ended that have."""
+        return self._tournaments.results
+
+    @property
+    def unplayed(self) -> Mapping[str, CroupierError]:
+        """By name, why others did not."""
+        return self._tournaments.unplayed
 
     async def run(self) -> TournamentResult:
         """Gather players, play the tournaments, and stop.
@@ -156,10 +157,10 @@ class App:
         course_port = self._settings.server.course_port
         course = CourseGateway(self._settings, course_port or 0, doors.admit, doors.leave)
         house = House(database, gateway, pool, self._logs(), self.watch.tally)
-        played = [
-            Room(settings, house, self._heard, is_new=self._is_new)
-            for settings in self._tournaments
-        ]
+        played = self._tournaments = Tournaments(
+            [Room(settings, house, self._heard, is_new=self._is_new) for settings in self._played],
+            self._ended,
+        )
 
         def forget(seat: Seat) -> None:
             doors.forget(seat)
@@ -168,7 +169,8 @@ class App:
         practice = PracticeRoom(self._settings, pool, forget, self.watch.tally)
         pages: WebServer | None = None
         try:
-            await self._prepare(played, rooms)
+            await played.prepare()
+            rooms.update((room.name, room) for room in played.open)
             if self._settings.practice.enabled:
                 rooms[PRACTICE] = practice
             await gateway.start()
@@ -176,31 +178,28 @@ class App:
                 await course.start()
                 self._course_listening(course.port)
             if self._settings.web.port is not None:
-                open_rooms = [room for room in played if room.name in rooms]
-                pages = self._pages(database, gateway.port, open_rooms)
+                pages = self._pages(database, gateway.port, played.open)
                 await pages.start()
                 gateway.origins.site_port = pages.port
                 self._web_listening(pages.url)
-            self._now_serves(gateway, course, played, pages)
+            self._now_serves(gateway, course, played.rooms, pages)
             is_kept = self._settings.storage.where is not None
-            self._drain = Drain(doors, [*played, practice], gateway, goodbye(is_kept))
+            self._drain = Drain(doors, [*played.rooms, practice], gateway, goodbye(is_kept))
             self._listening(gateway.port)
-            return await self._play([room for room in played if room.name in rooms])
+            return await self._play(played)
         finally:
 
             async def end() -> None:
                 self.watch.health.phase = "stopping"
-                last_words = goodbye(any(room.goes_on for room in played))
+                last_words = goodbye(played.go_on)
                 gateway.shut(*last_words)
-                async with asyncio.TaskGroup() as group:
-                    for room in played:
-                        group.create_task(room.close(), name=f"close {room.name}")
+                await played.close()
                 if pages is not None:
                     await pages.stop()
                 await practice.close()
                 await course.stop()
                 await gateway.stop(*last_words)
-                await self._export(played)
+                await played.export(self.folder)
 
             await to_its_end(end())
 
@@ -233,20 +232,6 @@ class App:
         health.ready["gateway"] = is_listening
         health.phase = "serving"
 
-    async def _prepare(self, played: Sequence[Room], rooms: dict[str, AnyRoom]) -> None:
-        """Open the rooms; of several tournaments, those that are over are left as they are."""
-        for room in played:
-            try:
-                await room.prepare()
-            except UserError as problem:
-                if len(played) == 1:
-                    raise
-                self._note_unplayed(room, problem)
-            else:
-                rooms[room.name] = room
-        if not rooms:
-            raise next(iter(self.unplayed.values()))
-
     def _pages(self, database: Database, port: int, rooms: Sequence[Room]) -> WebServer:
         """The pages of all that is played here."""
         from croupier_server.web.server import WebServer  # heavy
@@ -263,54 +248,23 @@ class App:
         services = {"rooms": {room.name: room for room in rooms}}
         return WebServer(self._settings, database, doors=doors, services=services)
 
-    async def _play(self, rooms: Sequence[Room]) -> TournamentResult:
+    async def _play(self, played: Tournaments) -> TournamentResult:
         """Play all tournaments, side by side; the first one's result."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                for room in rooms:
-                    group.create_task(self._play_one(room), name=f"tournament {room.name}")
-        except BaseExceptionGroup as several:
-            raise first_of(several) from None
+        await played.play()
         practice, web = self._settings.practice, self._settings.web
         if (practice.enabled and practice.stays) or (web.port is not None and web.stays):
             await asyncio.get_running_loop().create_future()
-        if self.unplayed:
-            raise next(iter(self.unplayed.values()))
-        return self.results[rooms[0].name]
-
-    async def _play_one(self, room: Room) -> None:
-        """Play one tournament; if it can't be played to its end, the others go on."""
-        try:
-            self.results[room.name] = result = await room.run()
-            self._ended(result)
-        except (NotEnoughPlayers, StoppedByOrder, UserError) as problem:
-            self._note_unplayed(room, problem)
-        finally:
-            await to_its_end(room.close())
+        return played.first_result()
 
     def _heard(self, news: Progress) -> None:
         operations_news.count(self.watch.tally, news)
         self._progress(news)
-
-    def _note_unplayed(self, room: Room, problem: CroupierError) -> None:
-        log.warning("tournament not played to its end", name=room.name, reason=str(problem))
-        self.unplayed[room.name] = problem
 
     def _logs(self) -> Path | None:
         if self.folder is not None:
             return self.folder / "logs"
         data = self._settings.storage.data
         return None if data is None or self._settings.storage.url else data / "logs"
-
-    async def _export(self, rooms: Sequence[Room]) -> None:
-        """Put the records of what was played where the settings want them."""
-        if self.folder is None:
-            return
-        for number, room in enumerate(rooms):
-            folder = self.folder if not number else self.folder / room.name
-            result = self.results.get(room.name)
-            games = await room.records()
-            write_records(folder, games, None if result is None else result.to_json())
 
 
 def set_aside() -> None:

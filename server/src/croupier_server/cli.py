@@ -29,8 +29,10 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "croupier_server.commands.export",
         "Write a tournament's tables and records to files.",
     ),
+    "gateway": ("croupier_server.cluster.cli", "Hold players' connections, in a cluster."),
     "grade": ("croupier_server.grading.cli", "Grade a folder of submissions by a rubric."),
     "load": ("croupier_server.load.cli", "Load a server of one's own with thousands of players."),
+    "manager": ("croupier_server.cluster.cli", "Run a tournament in a cluster."),
     "new": ("croupier_server.commands.new", "Write a file for a tournament."),
     "operator-token": (
         "croupier_server.web.operator.cli",
@@ -67,6 +69,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "croupier_server.commands.orders",
         "Take a player out of a tournament, without blame.",
     ),
+    "worker": ("croupier_server.cluster.cli", "Play games, in a cluster."),
 }
 """By name of the command, the module that has it under that name, and its line of help."""
 

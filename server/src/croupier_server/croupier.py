@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
@@ -41,7 +41,10 @@ from croupier_server.seats import Answer, Call, NoAnswer, Seat
 from croupier_server.settings import Clocks
 from croupier_server.turn_call import TurnCall, event_entries
 
-__all__ = ["Croupier", "EventSink", "GameReport", "Table", "Thinking"]
+if TYPE_CHECKING:
+    from croupier_server.operations.spans import GameTrace
+
+__all__ = ["Croupier", "EventSink", "GameReport", "Sanction", "Table", "Thinking"]
 
 log = structlog.get_logger(__name__)
 
@@ -131,7 +134,7 @@ class Croupier:
     Args:
         sink: where events are written before anybody is told.
         sanction: decides what an ejection costs; more than this game if None.
-        tally: counts turns and verdicts.
+        tally: counts turns and verdicts, and traces games.
     """
 
     def __init__(
@@ -147,6 +150,7 @@ class Croupier:
         self._sink = sink
         self._sanction = sanction
         self._tally = tally or Tally()
+        self._trace: GameTrace | None = None
         self._game = Game(table.game, table.board, list(table.seats), table.rules)
         self._faults: dict[Color, Fault] = {}
         self._last: dict[Color, LastAnswer] = {}
@@ -174,8 +178,14 @@ class Croupier:
             ServerFault: a seat kept us waiting past all clocks.
             RecordError: what was played before does not follow from the rules.
         """
+        traces = self._tally.traces
+        if traces is None:
+            return await self._play(begun, absent or {})
+        with traces.game(self._table.game, len(self._table.seats), begun) as self._trace:
+            return await self._play(begun, absent or {})
+
+    async def _play(self, begun: Record | None, absent: Mapping[Color, Fault]) -> GameReport:
         self._started = time.monotonic()
-        absent = absent or {}
         try:
             if begun is None or len(begun.lines) == 1:
                 faults = await self._start(absent)
@@ -255,13 +265,21 @@ class Croupier:
         request = self._game.request
         try:
             async with guard:
+                take = self._turn if self._trace is None else self._traced_turn
                 while request is not None:
-                    await self._turn(request, guard)
+                    await take(request, guard)
                     request = self._game.request
         except TimeoutError:
             if request is None or not guard.fired:
                 raise
             raise not_back(request.id, self._table.seats[request.color]) from None
+
+    async def _traced_turn(self, request: TurnRequest, guard: Guard) -> None:
+        assert self._trace is not None
+        color = request.color
+        with self._trace.turn(request, self._table.seats[color].name):
+            await self._turn(request, guard)
+            self._trace.judged(self._last[color], self._game.faults.get(color))
 
     async def _turn(self, request: TurnRequest, guard: Guard) -> None:
         seat = self._table.seats[request.color]
@@ -279,8 +297,9 @@ class Croupier:
         limit_ms = None if has_no_clock(seat, clocks) else budget_ms + bank.left_ms
         if clocks.pace_ms:
             await self._keep_pace(clocks.pace_ms)
-        guard.begin(guard_s(limit_ms, clocks))
-        answer = await seat.ask(call, limit_ms)
+        guard.begin(guard_s(None if seat.is_far else limit_ms, clocks))
+        asking = seat.ask(call, limit_ms)
+        answer = await (asking if self._trace is None else self._trace.asked(seat.kind, asking))
         guard.end()
         answered = time.monotonic()
         self._took(request, answer)
@@ -337,7 +356,8 @@ class Croupier:
         t_ms = int((time.monotonic() - self._started) * 1000)
         report = None if self._game.outcome is None else self._report()
         entries = [(event, self._observed(event, t_ms, observed)) for event in events]
-        await self._sink.write(entries, report)
+        writing = self._sink.write(entries, report)
+        await (writing if self._trace is None else self._trace.written(writing))
         for seat in self._table.seats.values():
             if seat.wants_events:
                 params = EventsParams(game=self._table.game, events=event_entries(events))
@@ -442,7 +462,8 @@ async def ask_guarded(seat: Seat, call: Call, budget_ms: int, clocks: Clocks) ->
     """
     limit_ms = None if has_no_clock(seat, clocks) else budget_ms
     try:
-        async with asyncio.timeout(None if limit_ms is None else guard_s(limit_ms, clocks)):
+        is_watched = limit_ms is not None and not seat.is_far
+        async with asyncio.timeout(guard_s(limit_ms, clocks) if is_watched else None):
             return await seat.ask(call, limit_ms)
     except TimeoutError:
         raise not_back(call.id, seat) from None

@@ -4,11 +4,14 @@
 
     CroupierError                 root of this distribution
     ├── UserError                 one clear line for who started the program; exit code 2
+    │   ├── NotMade               a database that who plays first makes, or brings up to date
+    │   └── TournamentOver        a tournament that was played to its end
     ├── Refused                   a player that may not join, with the error it is sent
     ├── ProgramFailed             a program that did not become a player, with the verdict on it
     ├── BadSubmission             a submission that can't be graded; one line for its author
     ├── NotEnoughPlayers          the lobby's time is over; exit code 1
     ├── ServerFault               a fault of ours that ends a game; ejects nobody
+    │   └── Fenced                another took the game over, and what this one writes is refused
     ├── StoppedByOrder            the operator has stopped a tournament, which can go on later
     └── StorageFailed             nothing can be written any more; the server has to stop
 """
@@ -23,12 +26,15 @@ from croupier_common.verdict import Fault
 __all__ = [
     "BadSubmission",
     "CroupierError",
+    "Fenced",
     "NotEnoughPlayers",
+    "NotMade",
     "ProgramFailed",
     "Refused",
     "ServerFault",
     "StoppedByOrder",
     "StorageFailed",
+    "TournamentOver",
     "UserError",
     "first_of",
 ]
@@ -40,6 +46,14 @@ class CroupierError(Exception):
 
 class UserError(CroupierError):
     """What the user asked for can't be: what, where and what is allowed, in one line."""
+
+
+class NotMade(UserError):
+    """The database has no schema yet, or an older one: who plays first makes it."""
+
+
+class TournamentOver(UserError):
+    """The tournament that is asked for was played to its end."""
 
 
 class Refused(CroupierError):
@@ -76,6 +90,10 @@ class NotEnoughPlayers(CroupierError):
 
 class ServerFault(CroupierError):
     """Something of ours went wrong in a game: it is interrupted, and no player is to blame."""
+
+
+class Fenced(ServerFault):
+    """Another took this game over: what is written of it under the epoch before is refused."""
 
 
 class StoppedByOrder(CroupierError):

@@ -27,9 +27,8 @@ def describe(progress: Progress) -> str | None:
             return None
         case GameOver(pairing, result, None):
             return f"game {pairing.game}: {_unplayed(result)}"
-        case GameOver(pairing, result, report):
-            assert report is not None
-            return f"game {pairing.game}: {_ranking(result.ranking)} in {report.plies} plies"
+        case GameOver(pairing, result, plies):
+            return f"game {pairing.game}: {_ranking(result.ranking)} in {plies} plies"
         case Paused(is_paused):
             return "paused: no game is started" if is_paused else "games are started again"
         case PlayerOut(name, fault):

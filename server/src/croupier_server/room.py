@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import structlog
 
@@ -24,16 +24,22 @@ from croupier_common.record import Record
 from croupier_common.session import CloseCode
 from croupier_common.verdict import Fault, Phase, Verdict
 from croupier_server.config import check_same, kept, settled_by
-from croupier_server.errors import NotEnoughPlayers, Refused, StoppedByOrder, UserError
+from croupier_server.errors import (
+    NotEnoughPlayers,
+    Refused,
+    ServerFault,
+    StoppedByOrder,
+    TournamentOver,
+)
 from croupier_server.gateway.house_seat import HousePool, HouseSeat
 from croupier_server.gateway.player import WebSocketSeat
 from croupier_server.gateway.stdio import StdioGateway
-from croupier_server.gateway.websocket import WebSocketGateway
 from croupier_server.lobby import Lobby, SignUps, check_free
 from croupier_server.operations.tally import Tally
 from croupier_server.roster import Roster, RosterFile
 from croupier_server.seats import Admission, AwaySeat, Seat
-from croupier_server.settings import Settings
+from croupier_server.settings import Clocks, Settings
+from croupier_server.tournament.games import Games
 from croupier_server.tournament.ledger import Begun, Order
 from croupier_server.tournament.manager import Manager
 from croupier_server.tournament.progress import Progress, TournamentResult
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
     from croupier_server.storage.database import Database
     from croupier_server.storage.ledger import DatabaseLedger, Kept
 
-__all__ = ["House", "Room", "goodbye"]
+__all__ = ["Claim", "Gateway", "House", "Room", "goodbye"]
 
 log = structlog.get_logger(__name__)
 
@@ -53,20 +59,59 @@ _LOOK_S: Final = 0.25
 """How often the operator's orders are looked for while players are waited for."""
 
 
+class Gateway(Protocol):
+    """Where players connect, as a room knows it."""
+
+    def restore(
+        self, key: str, params: JoinParams, admission: Admission, returned: Callable[[], None]
+    ) -> Seat:
+        """The seat of a player that had joined before a restart, and may come back.
+
+        Args:
+            key: what was kept of its session's token.
+            returned: called when it is back.
+        """
+        ...
+
+    async def here(self, seats: Sequence[Seat]) -> Sequence[str]:
+        """The names of those of the restored who are connected all the time."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class House:
     """What all rooms of a server share.
 
     Attributes:
+        gateway: gives those a way back who took part before a restart.
         logs: a folder for what programs write on standard error, if that is kept.
         tally: counts what happens.
+        games: has a tournament's games played; they are played here if None.
     """
 
     database: Database
-    gateway: WebSocketGateway
+    gateway: Gateway
     pool: HousePool
     logs: Path | None = None
     tally: Tally = field(default_factory=Tally)
+    games: Callable[[DatabaseLedger], Games] | None = None
+
+
+@dataclass(slots=True)
+class Claim:
+    """A player whose session goes on at another gateway.
+
+    Attributes:
+        fault: why it is out, if it is.
+        told: of each running game, the notifications of its events, each with the event's number.
+    """
+
+    seat: Seat
+    clocks: Clocks
+    fault: Fault | None = None
+    told: dict[str, Sequence[tuple[int, str]]] = field(
+        default_factory=dict[str, Sequence[tuple[int, str]]]
+    )
 
 
 class Room:
@@ -155,7 +200,12 @@ class Room:
             StorageFailed: it can't be written down any more.
         """
         if self._manager is None:
-            self._manager = self._managed(await self._gathered())
+            try:
+                seats = await self._gathered()
+            except (NotEnoughPlayers, StoppedByOrder):
+                self._let_go()
+                raise
+            self._manager = self._managed(seats)
         try:
             result = await self._manager.run()
         except StoppedByOrder:
@@ -164,6 +214,12 @@ class Room:
         self._is_finished = True
         await self._rate(self._manager)
         return result
+
+    def _let_go(self) -> None:
+        """Nothing comes of it: who is held by another process need not wait for more."""
+        for seat in self._lobby.seats:
+            if seat.is_far:
+                seat.dismiss(None)
 
     async def _gathered(self) -> Sequence[Seat]:
         try:
@@ -179,6 +235,7 @@ class Room:
         return await waiting
 
     def _managed(self, seats: Sequence[Seat], begun: Begun | None = None) -> Manager:
+        games = self._house.games
         return Manager(
             self._settings,
             seats,
@@ -187,6 +244,7 @@ class Room:
             self._progress,
             begun=begun,
             tally=self._house.tally,
+            games=None if games is None else games(self.ledger),
         )
 
     async def _unless_stopped(self, waiting: Coroutine[Any, Any, T]) -> T:
@@ -318,6 +376,59 @@ class Room:
             raise Refused("the tournament is full", ErrorCode.CLOSED)
         manager.enter(name, seat)
 
+    # -- for players that another process holds
+
+    def seat_of(self, session: str) -> Seat | None:
+        """The seat of a player that has signed up or takes part, by what is kept of its session."""
+        return next((seat for seat in self.seats if seat.session == session), None)
+
+    def seat_named(self, name: str) -> Seat | None:
+        """The seat of somebody who takes part."""
+        manager = self._manager
+        if manager is None or name not in manager.players:
+            return None
+        return manager.players[name].seat
+
+    @property
+    def seats(self) -> Sequence[Seat]:
+        """The seats of all who have signed up or take part."""
+        return self._lobby.seats if self._manager is None else self._manager.seats
+
+    @property
+    def lobby_seats(self) -> Sequence[Seat]:
+        """The seats of those who have signed up, until the tournament begins."""
+        return () if self._manager is not None else self._lobby.seats
+
+    async def claim(self, session: str) -> Claim | None:
+        """Who comes back by a session that nobody holds any more; None if it is not from here."""
+        seat = self.seat_of(session)
+        if seat is None:
+            return None
+        claim = Claim(seat, self._settings.clocks)
+        if self._manager is not None and seat.name in self._manager.players:
+            self._manager.returned(seat.name)
+            claim.fault = self._manager.players[seat.name].fault
+            if seat.wants_events:
+                for game in self._manager.open_games(seat.name):
+                    if (record := await self.ledger.running(game)) is not None:
+                        claim.told[record.header.game] = event_texts(record)
+        return claim
+
+    async def sanction(self, game: str, name: str, fault: Fault) -> bool:
+        """See :meth:`~croupier_server.tournament.players.Players.sanction_once`.
+
+        Raises:
+            ServerFault: nobody of that name takes part.
+        """
+        if self._manager is None or name not in self._manager.players:
+            raise ServerFault(f"{name!r} takes no part in {self.name}")
+        return await self._manager.players.sanction_once(game, name, fault)
+
+    def gone(self, name: str) -> None:
+        """A player that takes part is held by nobody, and not back yet."""
+        if self._manager is not None and name in self._manager.players:
+            self._manager.gone(name)
+
     # -- before the start
 
     async def _find(self) -> Kept | None:
@@ -349,7 +460,7 @@ class Room:
         from croupier_server.storage.ledger import DatabaseLedger
 
         if found.row.status == "finished":
-            raise UserError(
+            raise TournamentOver(
                 f"{self._house.database.place}: tournament {self.name} is over; "
                 "give this one another name, or another data directory"
             )
@@ -398,6 +509,8 @@ class Room:
                 self._manager.gone(name)
             else:
                 self._manager.wait_for([name])
+        for name in await self._house.gateway.here(list(self._seats.values())):
+            self._manager.returned(name)
         for record in begun.running.values():
             self._remind(record)
 

@@ -111,6 +111,16 @@ class Seat(Protocol):
         """How many games it can play at once."""
         ...
 
+    @property
+    def session(self) -> str | None:
+        """What is kept of its session, so that its player can come back; None if it can't."""
+        ...
+
+    @property
+    def is_far(self) -> bool:
+        """Whether another process holds it, so that it answers for its own waiting."""
+        ...
+
     async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:
         """Its answer, or why there is none within the budget. Never raises for the player.
 
@@ -122,7 +132,7 @@ class Seat(Protocol):
         """Send it a notification; never waits for it, never raises if it is gone."""
         ...
 
-    def pardon(self) -> bool:
+    async def pardon(self) -> bool:
         """Forget a fault that cost it a game only; False if it can't play any more."""
         ...
 
@@ -144,6 +154,8 @@ class AwaySeat:
         self.wants_events = False
         self.wants_legal_actions = False
         self.max_games = 1
+        self.session: str | None = None
+        self.is_far = False
 
     async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:  # noqa: ARG002 - Seat's
         """See :class:`Seat`."""
@@ -152,7 +164,7 @@ class AwaySeat:
     async def tell(self, message: ServerNotification) -> None:
         """See :class:`Seat`."""
 
-    def pardon(self) -> bool:
+    async def pardon(self) -> bool:
         """See :class:`Seat`."""
         return True
 

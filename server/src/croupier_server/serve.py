@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from croupier_server.options import (
 if TYPE_CHECKING:
     from croupier_server.settings import Settings
 
-__all__ = ["serve"]
+__all__ = ["millis", "serve", "unfinished"]
 
 
 @click.command()
@@ -79,6 +79,12 @@ __all__ = ["serve"]
     help="Go on with what is unfinished in the data directory, with the settings it has there.",
 )
 @click.option("--move-time", type=float, metavar="SECONDS", help="For a move or placement [10].")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Play the games in N processes, with a NATS server and a gateway; needs --database.",
+)
 @data_options
 @game_options
 @log_format_option
@@ -98,6 +104,7 @@ def serve(
     name: str | None,
     resume: bool,
     move_time: float | None,
+    workers: int | None,
     data: str | None,
     database: str | None,
     rules: str | None,
@@ -116,38 +123,45 @@ def serve(
     does. Exit code: 0 at its end, 1 if too few signed up or it can't be written down any more, 2
     for a wrong setting.
     """
-    from croupier_server.serving import serve_all
     from croupier_server.settings import load_settings
 
-    move_ms = _millis(move_time)
-    settings = load_settings(
-        config,
-        {
-            "server": {"host": host, "port": port, "course_port": course_port},
-            "lobby": {
-                "min_players": min_players,
-                "max_players": max_players,
-                "wait_ms": _millis(wait),
-                "roster": roster,
-                "programs": programs or None,
-            },
-            "clocks": {"place_ms": move_ms, "move_ms": move_ms},
-            "game": {"rules": rules, "board": board},
-            "tournament": {"name": name, "seed": seed, "games_at_once": games_at_once},
-            "storage": {"data": data, "url": database},
-            "records": {"folder": records},
-            "web": {"port": web_port},
-            "practice": {"enabled": practice or None, "stays": practice or None},
-            "operations": {"port": operations_port, "log_format": log_format},
+    move_ms = millis(move_time)
+    given: Mapping[str, Mapping[str, object]] = {
+        "server": {"host": host, "port": port, "course_port": course_port},
+        "lobby": {
+            "min_players": min_players,
+            "max_players": max_players,
+            "wait_ms": millis(wait),
+            "roster": roster,
+            "programs": programs or None,
         },
-    )
+        "clocks": {"place_ms": move_ms, "move_ms": move_ms},
+        "game": {"rules": rules, "board": board},
+        "tournament": {"name": name, "seed": seed, "games_at_once": games_at_once},
+        "storage": {"data": data, "url": database},
+        "records": {"folder": records},
+        "web": {"port": web_port},
+        "practice": {"enabled": practice or None, "stays": practice or None},
+        "operations": {"port": operations_port, "log_format": log_format},
+    }
+    settings = load_settings(config, given)
     configure_logs(verbose, settings.operations.log_format)
-    played = _unfinished(settings, name) if resume else [settings]
+    if workers is not None:
+        from croupier_server.cluster.serve_workers import Wish, serve_with_workers
+
+        return serve_with_workers(settings, Wish(workers, given, config, resume, verbose))
+    from croupier_server.serving import serve_all
+
+    played = unfinished(settings, name) if resume else [settings]
     return serve_all(played, is_new=config is None and not resume)
 
 
-def _unfinished(settings: Settings, name: str | None) -> Sequence[Settings]:
-    """The settings of the tournaments that go on: the one of that name, or all that are there."""
+def unfinished(settings: Settings, name: str | None) -> Sequence[Settings]:
+    """The settings of the tournaments that go on: the one of that name, or all that are there.
+
+    Raises:
+        UserError: there is none.
+    """
     from croupier_server.config import settled_by
     from croupier_server.storage.catalogue import tournaments
     from croupier_server.storage.once import look_once
@@ -166,5 +180,6 @@ def _unfinished(settings: Settings, name: str | None) -> Sequence[Settings]:
     return [settled_by(row.config, settings) for row in rows]
 
 
-def _millis(seconds: float | None) -> int | None:
+def millis(seconds: float | None) -> int | None:
+    """Seconds, as an option has them, in the milliseconds of the settings."""
     return None if seconds is None else round(seconds * 1000)

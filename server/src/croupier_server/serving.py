@@ -13,7 +13,7 @@ from croupier_server.report import describe, standings
 from croupier_server.settings import Settings
 from croupier_server.tournament.progress import Progress, TournamentResult
 
-__all__ = ["serve_all"]
+__all__ = ["serve_all", "tell_end", "tell_progress"]
 
 
 def serve_all(
@@ -34,7 +34,7 @@ def serve_all(
     first, is_alone = played[0], len(played) == 1
 
     def ended(result: TournamentResult) -> None:
-        _tell_end(result, app.folder, is_alone=is_alone)
+        tell_end(result, app.folder, is_alone=is_alone)
 
     def listening(port: int) -> None:
         set_aside()
@@ -48,7 +48,7 @@ def serve_all(
         ),
         web_listening=lambda url: click.echo(f"pages on {url}"),
         operations_listening=lambda url: click.echo(f"metrics and health on {url}"),
-        progress=tell or (lambda news: _tell(news, is_alone=is_alone)),
+        progress=tell or (lambda news: tell_progress(news, is_alone=is_alone)),
         ended=ended,
         is_new=is_new,
     )
@@ -63,7 +63,7 @@ def serve_all(
     return 0
 
 
-def _tell_end(result: TournamentResult, folder: Path | None, *, is_alone: bool) -> None:
+def tell_end(result: TournamentResult, folder: Path | None, *, is_alone: bool) -> None:
     """The table of a tournament that is over."""
     if not is_alone:
         click.echo(f"\n{result.name}")
@@ -71,7 +71,8 @@ def _tell_end(result: TournamentResult, folder: Path | None, *, is_alone: bool) 
     click.echo(f"seed {result.seed}" + (f", records in {folder}" if folder else ""))
 
 
-def _tell(progress: Progress, *, is_alone: bool) -> None:
+def tell_progress(progress: Progress, *, is_alone: bool) -> None:
+    """A line on what has just happened, if it is worth one."""
     line = describe(progress)
     if line is not None:
         click.echo(line if is_alone else f"{progress.tournament}: {line}")

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
@@ -24,12 +25,14 @@ from croupier_common.errors import InvalidBoard
 from croupier_common.jsontypes import is_object, shown
 from croupier_common.messages import MAX_MESSAGE
 from croupier_common.rules import MAX_PLAYERS, MIN_PLAYERS, Rules
+from croupier_server.cluster.address import DEFAULT_NATS, nats_from_settings
 from croupier_server.errors import UserError
 from croupier_server.gateway.house_entry import HouseEntry, house_from_settings
 from croupier_server.gateway.program import Program, programs_from_settings
 
 __all__ = [
     "Clocks",
+    "ClusterSettings",
     "GameSettings",
     "Limits",
     "LobbySettings",
@@ -46,6 +49,9 @@ __all__ = [
 
 Millis = Annotated[int, Field(ge=1, le=86_400_000)]
 MAX_ENTRANTS = 1_000
+
+_SECRET = frozenset({"cluster.nats", "storage.url"})
+"""Settings that may hold a password or a token: messages about them do not quote them."""
 
 
 class _Section(BaseModel):
@@ -494,6 +500,63 @@ class OperationsSettings(_Section):
         Literal["text", "json"],
         Field(description="Whether logs are lines for people, or a JSON object each."),
     ] = "text"
+    traces: Annotated[
+        Annotated[str, Field(pattern="^https?://.")] | None,
+        BeforeValidator(_place),
+        Field(
+            description="A collector that takes traces of games by OTLP over HTTP, as "
+            "'http://HOST:4318'; it needs the extra [traces].",
+        ),
+    ] = None
+    traces_share: Annotated[
+        float,
+        Field(
+            ge=0, le=1, description="Of how many games; each is traced as a whole or not at all."
+        ),
+    ] = 1.0
+
+
+class ClusterSettings(_Section):
+    """Several processes or machines that play together (docs/cluster.md)."""
+
+    nats: Annotated[
+        tuple[str, ...],
+        NoDecode,  # in the environment it is text with commas, and no JSON
+        BeforeValidator(nats_from_settings),
+        Field(
+            repr=False,
+            examples=[DEFAULT_NATS],
+            description="Where NATS is: 'nats://HOST:PORT', or 'nats://TOKEN@HOST:PORT'; of a NATS "
+            "cluster several, in an array or with commas between them.",
+        ),
+    ] = (DEFAULT_NATS,)
+    name: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=32,
+            pattern=r"^[A-Za-z0-9_-]+$",
+            description="The cluster's name, of letters, digits, '_' and '-'; clusters of other "
+            "names may use the same NATS.",
+        ),
+    ] = "croupier"
+    games_per_worker: Annotated[
+        int, Field(ge=1, le=10_000, description="How many games a worker plays at a time.")
+    ] = 64
+    lost_ms: Annotated[
+        int,
+        Field(
+            ge=100,
+            le=3_600_000,
+            description="After so long without a sign of life from a worker, its games are given "
+            "to others.",
+        ),
+    ] = 10_000
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the settings say where NATS is, so that there is a cluster to be followed."""
+        return "nats" in self.model_fields_set
 
 
 class Settings(BaseSettings):
@@ -517,6 +580,7 @@ class Settings(BaseSettings):
     practice: PracticeSettings = PracticeSettings()
     web: WebSettings = WebSettings()
     operations: OperationsSettings = OperationsSettings()
+    cluster: ClusterSettings = ClusterSettings()
 
     @model_validator(mode="after")
     def _board_has_room(self) -> Settings:
@@ -603,6 +667,8 @@ def _told(
     if reason.startswith(("board.", "rules.", "board ", "no ")) or "input" not in first:
         return f"{source}: {reason}" if what in reason else f"{source}: {what}: {reason}"
     value = first["input"]
+    if what in _SECRET:
+        return f"{source}: {what}: {reason}"
     if isinstance(value, dict | list | tuple | BaseModel):  # long, and there may be a token in it
         return f"{source}: {what}: {reason}"
     return f"{source}: {what}: {reason}, not {shown(value, 60)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
@@ -22,7 +22,7 @@ from croupier_server.errors import CroupierError
 from croupier_server.storage import news
 from croupier_server.tails import Audience, Frame, Tail, Wall
 
-__all__ = ["NotThere", "Reads", "Spectators"]
+__all__ = ["Bell", "NotThere", "Reads", "Spectators"]
 
 log = structlog.get_logger(__name__)
 
@@ -30,6 +30,10 @@ T = TypeVar("T")
 
 LOOK_S: Final = 0.1
 """How often the journal is looked at; so a viewer gets no more than 10 frames a second."""
+
+UNTOLD_S: Final = 0.5
+"""How often it is looked at where a bell tells of news: one may be lost, and none tells that a game
+begins."""
 
 QUIET_S: Final = 15.0
 """How long a viewer is told nothing, before it is told that the connection still holds."""
@@ -50,6 +54,20 @@ class Reads(Protocol):
         ...
 
 
+class Bell(Protocol):
+    """Says that games have something new, so that nobody has to look to see that there is none.
+
+    Attributes:
+        rung: set when one has.
+    """
+
+    rung: asyncio.Event
+
+    async def follow(self, games: Collection[int]) -> None:
+        """Ring for these games, by their rows, and for no others."""
+        ...
+
+
 class Spectators:
     """All who watch games.
 
@@ -58,14 +76,21 @@ class Spectators:
         where: the data directory or the database's URL; as long as somebody watches, it has a
             connection of its own there. None if the database is in memory, so that `finds` is all.
         stopping: set when all streams have to come to an end.
+        bell: says when to look; without one, it is looked all the time.
     """
 
     def __init__(
-        self, finds: Reads, where: Path | str | None, *, stopping: asyncio.Event | None = None
+        self,
+        finds: Reads,
+        where: Path | str | None,
+        *,
+        stopping: asyncio.Event | None = None,
+        bell: Bell | None = None,
     ) -> None:
         self._finds = finds
         self._where = where
         self._stopping = stopping or asyncio.Event()
+        self._bell = bell
         self._tails: dict[int, Tail] = {}
         self._walls: dict[int, Wall] = {}
         self._loading = asyncio.Lock()
@@ -98,6 +123,8 @@ class Spectators:
         tail = await self._loaded(tournament, game)
         tail.holders += 1
         self._look()
+        if self._bell is not None:
+            self._bell.rung.set()  # so that it is followed from now on
         try:
             yield tail
         finally:
@@ -200,9 +227,17 @@ class Spectators:
 
     async def _pause(self, *, after: float) -> None:
         """Wait until it is time for the next look, or to stop."""
+        await self._wait(self._stopping, max(0.0, LOOK_S - after))
+        if self._bell is not None and not self._stopping.is_set():
+            await self._bell.follow(set(self._tails))
+            await self._wait(self._bell.rung, UNTOLD_S)
+            self._bell.rung.clear()
+
+    @staticmethod
+    async def _wait(event: asyncio.Event, most_s: float) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(max(0.0, LOOK_S - after)):
-                await self._stopping.wait()
+            async with asyncio.timeout(most_s):
+                await event.wait()
 
     async def _stopped(self) -> None:
         """If all has to end, wait until it has: nothing is left behind by the last viewer."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from croupier_server.options import configure_logs, data_options, log_format_option
 
 if TYPE_CHECKING:
+    from croupier_server.operations.watch import Watch
     from croupier_server.settings import Settings
 
 __all__ = ["web"]
@@ -20,12 +23,18 @@ DEFAULT_PORT = 8080
 @click.command()
 @click.option("--host", metavar="ADDRESS", help="Listen on this address [127.0.0.1].")
 @click.option("--port", type=int, help=f"Listen on this port; 0 for any free one [{DEFAULT_PORT}].")
+@click.option(
+    "--nats",
+    metavar="URL",
+    help="Follow the games of a cluster by its NATS; else by looking into the database.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="Log everything on stderr, not only warnings.")
 @data_options
 @log_format_option
 def web(
     host: str | None,
     port: int | None,
+    nats: str | None,
     verbose: bool,
     data: str | None,
     database: str | None,
@@ -40,12 +49,16 @@ def web(
     from croupier_server.app import Stopped, run
     from croupier_server.errors import UserError
 
-    settings = _settings(host, port, data, database, log_format)
+    settings = _settings(host, port, nats, data, database, log_format)
     if settings.web.port is None:  # neither here nor in the environment
-        settings = _settings(host, DEFAULT_PORT, data, database, log_format)
+        settings = _settings(host, DEFAULT_PORT, nats, data, database, log_format)
     configure_logs(verbose, settings.operations.log_format)
     if settings.storage.where is None:
         raise UserError("--data '': nothing is kept there; give the data directory")
+    if settings.cluster.is_named:
+        from croupier_server.cluster.extra import require_nats
+
+        require_nats()
     try:
         run(_show(settings))
     except Stopped:
@@ -56,6 +69,7 @@ def web(
 def _settings(
     host: str | None,
     port: int | None,
+    nats: str | None,
     data: str | None,
     database: str | None,
     log_format: str | None,
@@ -66,6 +80,7 @@ def _settings(
         None,
         {
             "web": {"host": host, "port": port},
+            "cluster": {"nats": nats},
             "storage": {"data": data, "url": database},
             "operations": {"log_format": log_format},
         },
@@ -74,12 +89,31 @@ def _settings(
 
 async def _show(settings: Settings) -> None:
     """Show the pages until the program is told to stop."""
+    from croupier_server.operations.watch import Watch
+
+    watch = Watch(settings.operations, lambda url: click.echo(f"metrics and health on {url}"))
+    async with watch.shown(), AsyncExitStack() as stack:
+        services: dict[str, Any] = {}
+        if settings.cluster.is_named:
+            from croupier_server.cluster.follow import FollowedEvents
+            from croupier_server.cluster.roles import linked
+
+            link = await stack.enter_async_context(linked(settings, "web"))
+            services["bell"] = FollowedEvents(link)
+        await _show_pages(settings, services, watch)
+
+
+async def _show_pages(settings: Settings, services: Mapping[str, Any], watch: Watch) -> None:
+    from croupier_server.operations.tally import Gauges
     from croupier_server.web.server import WebServer
 
-    server = WebServer(settings)
+    server = WebServer(settings, services=services)
     try:
         await server.start()
+        watch.look = lambda: Gauges(viewers=server.viewers)
+        watch.health.phase = "serving"
         click.echo(f"pages on {server.url}")
         await asyncio.get_running_loop().create_future()
     finally:
+        watch.health.phase = "stopping"
         await server.stop()

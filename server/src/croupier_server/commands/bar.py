@@ -58,8 +58,8 @@ class Count:
                 self.running += 1
                 if self.about == WAITING:  # it goes on, in a round that began earlier
                     self.about = "playing"
-            case GameOver(_, _, report):
-                self.running -= report is not None and self.running > 0
+            case GameOver(_, _, plies):
+                self.running -= plies is not None and self.running > 0
                 self.over += 1
                 if self.total is not None:
                     self.total = max(self.total, self.over + self.running)

@@ -114,6 +114,8 @@ class CourseSeat(asyncio.Protocol):
         self.wants_events = False
         self.wants_legal_actions = False
         self.max_games = 1
+        self.session: str | None = None
+        self.is_far = False
         self.address = ""
         self.closed = asyncio.Event()
         self._owner = owner
@@ -155,7 +157,7 @@ class CourseSeat(asyncio.Protocol):
     async def tell(self, message: ServerNotification) -> None:
         """See :meth:`croupier_server.seats.Seat.tell`; the course's protocol tells nothing."""
 
-    def pardon(self) -> bool:
+    async def pardon(self) -> bool:
         """See :meth:`croupier_server.seats.Seat.pardon`.
 
         After a fault nothing is read any more; and an answer that is still owed would be taken for

@@ -129,6 +129,8 @@ class HouseSeat:
         self.wants_events = False
         self.wants_legal_actions = False
         self.max_games = _MANY
+        self.session: str | None = None
+        self.is_far = False
         self._seed = seed
         self._pool = pool
         self._out: NoAnswer | None = None
@@ -149,7 +151,7 @@ class HouseSeat:
     async def tell(self, message: ServerNotification) -> None:
         """See :meth:`croupier_server.seats.Seat.tell`."""
 
-    def pardon(self) -> bool:
+    async def pardon(self) -> bool:
         """See :meth:`croupier_server.seats.Seat.pardon`."""
         return True
 

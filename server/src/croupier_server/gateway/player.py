@@ -1,103 +1,35 @@
-"""A player over WebSocket: the seat, which outlives its connections, and its open requests."""
+"""A player over WebSocket: the seat, which outlives its connections."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import secrets
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
 import structlog
-from websockets.asyncio.server import ServerConnection, broadcast
+from websockets.asyncio.server import broadcast
 from websockets.exceptions import ConnectionClosed
 
-from croupier_common.messages import (
-    Events,
-    GameEnd,
-    Joined,
-    JoinParams,
-    JoinResult,
-    ServerNotification,
-)
-from croupier_common.session import Answered, CloseCode, Dropped, JoinAsked, Misbehaved, Session
+from croupier_common.messages import Joined, JoinParams, JoinResult, ServerNotification
+from croupier_common.session import Answered, CloseCode, Dropped, JoinAsked, Misbehaved
 from croupier_common.verdict import Fault, Verdict
 from croupier_server.clock import StallMeter, TurnClock
+from croupier_server.gateway.connection import Connection, session_key, why_closed
+from croupier_server.gateway.open_request import OpenRequest, Sendable
+from croupier_server.gateway.seat_state import SeatState
+from croupier_server.gateway.told import GAME_OVER, Told, about
 from croupier_server.operations.tally import Tally
-from croupier_server.seats import Admission, Answer, Call, Kind, NoAnswer, out_of_it
+from croupier_server.seats import Admission, Answer, Kind, NoAnswer, out_of_it
 from croupier_server.settings import Clocks, Settings
 
-__all__ = ["Connection", "WebSocketSeat"]
+__all__ = ["Connection", "WebSocketSeat", "session_key"]
 
 log = structlog.get_logger(__name__)
 
 _LAST_LOOK_S: Final = 0.002
 """After the time is over, how long the loop gets to read what already lies in the socket."""
-
-_MISSED: Final = 256
-"""How many notifications are kept for a player that is away."""
-
-_ROUND_TRIPS: Final = 5
-"""The least of so many last round trips is the one that counts."""
-
-
-class Connection:
-    """One WebSocket connection, and what its player may send on it.
-
-    ``is_flooded`` once nothing more is to be read from it.
-    """
-
-    __slots__ = ("closing", "is_flooded", "round_trips", "session", "socket")
-
-    def __init__(self, socket: ServerConnection) -> None:
-        self.socket = socket
-        self.session = Session()
-        self.closing: asyncio.Task[None] | None = None
-        self.is_flooded = False
-        self.round_trips: deque[float] = deque(maxlen=_ROUND_TRIPS)
-
-    def close(self, code: CloseCode, reason: str) -> None:
-        """Begin to close it; :meth:`closed` waits until that is done."""
-        if self.closing is None:
-            self.closing = asyncio.get_running_loop().create_task(
-                self.socket.close(code, reason), name=f"close connection ({reason})"
-            )
-
-    async def closed(self) -> None:
-        """Wait until a closing of ours has ended."""
-        if self.closing is not None:
-            await self.closing
-
-
-class _Open:
-    """A request that waits for its answer.
-
-    ``clock`` is None until it is first delivered; ``away_since`` is when waiting for that began.
-    """
-
-    __slots__ = ("answer", "away_since", "budget_ms", "call", "clock", "id", "timer")
-
-    def __init__(
-        self, call: Call, budget_ms: int | None, answer: asyncio.Future[Answer | NoAnswer]
-    ) -> None:
-        self.call = call
-        self.id = call.id
-        self.budget_ms = budget_ms
-        self.answer = answer
-        self.clock: TurnClock | None = None
-        self.away_since = 0.0
-        self.timer: asyncio.TimerHandle | None = None
-
-    @property
-    def game(self) -> str:
-        """The id of the game that it belongs to."""
-        return self.id.rpartition(":")[0]
-
-    def set_timer(self, timer: asyncio.TimerHandle | None) -> None:
-        if self.timer is not None:
-            self.timer.cancel()
-        self.timer = timer
 
 
 class WebSocketSeat:
@@ -108,15 +40,19 @@ class WebSocketSeat:
     connection, from a grace that each game has once. So nobody gains time by leaving.
 
     Attributes:
-        token: takes the session up again on another connection.
+        session: what is kept of its session: see :func:`session_key`.
         on_return: called whenever its player is here.
+        is_given_up: whether another gateway holds the player now, so that this is none any more.
     """
 
     kind: Kind = "remote"
+    is_far = False
 
     def __init__(self, settings: Settings, meter: StallMeter, tally: Tally | None = None) -> None:
         self._tally = tally or Tally()
+        self.session: str | None = None
         self.token = secrets.token_urlsafe(16)
+        self.is_given_up = False
         self.name = ""
         self.age: int | None = None
         self.wants_events = False
@@ -128,12 +64,12 @@ class WebSocketSeat:
         self._clocks = settings.clocks
         self._limits = settings.limits
         self._connection: Connection | None = None
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, OpenRequest] = {}
         self._kept: NoAnswer | None = None  # a fault out of turn; it decides when next asked
         self._away = ""  # how the last connection was lost
         self._grace_s: dict[str, float] = {}
-        self._missed: deque[str] = deque(maxlen=_MISSED)
-        self._told: dict[str, list[tuple[int, str]]] = {}
+        self._ran_ms: dict[str, int] = {}  # by id, how long clocks had run at another gateway
+        self._told = Told()
         self._surplus = 0
         self._dismissed: Fault | None = None
         self._is_dismissed = False
@@ -141,38 +77,61 @@ class WebSocketSeat:
     def __repr__(self) -> str:
         return f"<WebSocketSeat {self.name!r} {'here' if self._connection else 'away'}>"
 
+    @property
+    def token(self) -> str:
+        """Takes the session up again on another connection."""
+        return self._token
+
+    @token.setter
+    def token(self, token: str) -> None:
+        self._token = token
+        self.session = session_key(token)
+
     # -- for the croupier
 
-    async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:
+    async def ask(self, call: Sendable, budget_ms: int | None) -> Answer | NoAnswer:
         """See :meth:`croupier_server.seats.Seat.ask`."""
         if self._kept is not None:
             return self._kept
-        request = _Open(call, budget_ms, self._loop.create_future())
-        self._open[request.id] = request
+        request = self._begin(call, budget_ms)
         try:
-            if self._connection is None:
-                self._await_delivery(request)
-            else:
-                self._deliver(request, self._connection)
             return await request.answer
         finally:
-            request.set_timer(None)
-            del self._open[request.id]
-            if self._connection is not None:
-                self._connection.session.given_up(request.id)
+            self._end(request)
+
+    def put(self, call: Sendable, budget_ms: int | None) -> asyncio.Future[Answer | NoAnswer]:
+        """The same, for who does not wait here: it is sent at once, and given up if cancelled."""
+        if self._kept is not None:
+            kept: asyncio.Future[Answer | NoAnswer] = self._loop.create_future()
+            kept.set_result(self._kept)
+            return kept
+        request = self._begin(call, budget_ms)
+        request.answer.add_done_callback(lambda _: self._end(request))
+        return request.answer
 
     async def tell(self, message: ServerNotification) -> None:
         """See :meth:`croupier_server.seats.Seat.tell`."""
-        text = message.text()
-        self._remember(message, text)
+        game, last = about(message)
+        self.tell_text(game, last, message.text())
+
+    def tell_text(self, game: str, last: int | None, text: str) -> None:
+        """Send it a notification that is a text already.
+
+        Args:
+            last: the number of the last event that it tells of: see
+                :func:`~croupier_server.gateway.told.about`.
+        """
+        self._told.add(game, last, text, self.max_games + 1)
+        if last == GAME_OVER:
+            self._grace_s.pop(game, None)
         if self._connection is None:
-            self._missed.append(text)
+            self._told.missed.append(text)
         else:
             self._send(self._connection, text)
 
-    def pardon(self) -> bool:
+    async def pardon(self) -> bool:
         """See :meth:`croupier_server.seats.Seat.pardon`."""
-        if self._surplus > self._limits.max_surplus:
+        if self.is_flooding:
             return False  # nothing more is read from it
         self._kept = None
         return True
@@ -200,6 +159,16 @@ class WebSocketSeat:
         return self._connection is not None and not self._open
 
     @property
+    def is_dismissed(self) -> bool:
+        """Whether it was let go."""
+        return self._is_dismissed
+
+    @property
+    def is_flooding(self) -> bool:
+        """Whether it has sent so much that was not asked for that nothing more is read from it."""
+        return self._surplus > self._limits.max_surplus
+
+    @property
     def connection(self) -> Connection | None:
         """Its connection now, if it is here."""
         return self._connection
@@ -223,12 +192,15 @@ class WebSocketSeat:
         It hears what it missed and is asked again what is open, under the same ids; the clocks of
         requests that were delivered before have run on.
         """
+        if self.is_given_up:  # while this one was on its way here
+            connection.close(CloseCode.RESTARTING, "join again")
+            return
         older, self._connection = self._connection, connection
         if older is not None:
             older.close(CloseCode.REPLACED, "a newer connection took this session over")
         connection.session.joined()
         self._send(connection, Joined(id=asked.id, result=result).model_dump_json())
-        for text in self._what_was_missed(asked.params):
+        for text in self._told.take_missed(asked.params):
             self._send(connection, text)
         for request in self._open.values():
             self._deliver(request, connection)
@@ -271,11 +243,88 @@ class WebSocketSeat:
         Args:
             told: the texts of `events`, each with the number of the last event that it tells.
         """
-        self._told[game] = list(told)
+        self._told.games[game] = list(told)
+
+    # -- for another gateway
+
+    def export(self) -> SeatState:
+        """All of it that must outlast this gateway's hold on it; then it is to be given up."""
+        for request in self._open.values():
+            self._charge_grace(request)
+        return SeatState(
+            key=self.session or "",
+            name=self.name,
+            age=self.age,
+            clocks=self._clocks,
+            max_games=self.max_games,
+            wants_events=self.wants_events,
+            wants_legal_actions=self.wants_legal_actions,
+            missed=tuple(self._told.missed),
+            told={game: tuple(told) for game, told in self._told.games.items()},
+            grace_ms={game: int(left * 1000) for game, left in self._grace_s.items()},
+            surplus=self._surplus,
+            kept=self._kept,
+            away=self._away,
+            is_dismissed=self._is_dismissed,
+            dismissed=self._dismissed,
+            ran_ms={request.id: self._has_run_ms(request) for request in self._open.values()},
+        )
+
+    def restore_from(self, state: SeatState) -> None:
+        """Be what another gateway's seat was; before anything is asked or told here."""
+        self.session = state.key
+        self.name, self.age, self._clocks = state.name, state.age, state.clocks
+        self.max_games = state.max_games
+        self.wants_events = state.wants_events
+        self.wants_legal_actions = state.wants_legal_actions
+        self._told.restore(state.missed, state.told)
+        self._grace_s = {game: left / 1000 for game, left in state.grace_ms.items()}
+        self._surplus = state.surplus
+        self._kept, self._away = state.kept, state.away
+        self._is_dismissed, self._dismissed = state.is_dismissed, state.dismissed
+        self._ran_ms = {key: ran for key, ran in state.ran_ms.items() if ran is not None}
+
+    def give_up(self) -> None:
+        """Another gateway holds the player now: nothing more is heard of it here."""
+        self.is_given_up = True
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close(CloseCode.REPLACED, "a newer connection took this session over")
+
+    def _has_run_ms(self, request: OpenRequest) -> int | None:
+        if request.clock is None:
+            return None
+        now = self._loop.time()
+        return request.clock.timing(now, self._meter, None).charged_ms
+
+    def _resume(self, request: OpenRequest) -> None:
+        """Let the clock of a request go on that was delivered by another gateway."""
+        ran_ms = self._ran_ms.pop(request.id, None)
+        if ran_ms is not None:
+            now = self._loop.time()
+            request.clock = TurnClock(now - ran_ms / 1000, self._limit_s(request))
+            self._set_deadline(request, request.clock, now)
 
     # -- asking
 
-    def _deliver(self, request: _Open, connection: Connection) -> None:
+    def _begin(self, call: Sendable, budget_ms: int | None) -> OpenRequest:
+        request = OpenRequest(call, budget_ms, self._loop.create_future())
+        self._open[request.id] = request
+        self._resume(request)
+        if self._connection is not None:
+            self._deliver(request, self._connection)
+        elif request.clock is None or request.budget_ms is None:
+            self._await_delivery(request)
+        return request
+
+    def _end(self, request: OpenRequest) -> None:
+        request.set_timer(None)
+        if self._open.get(request.id) is request:
+            del self._open[request.id]
+        if self._connection is not None:
+            self._connection.session.given_up(request.id)
+
+    def _deliver(self, request: OpenRequest, connection: Connection) -> None:
         """Send a request; its clock starts when that is done for the first time."""
         connection.session.asked(request.id)
         if request.clock is not None and request.budget_ms is None:
@@ -288,33 +337,34 @@ class WebSocketSeat:
             self._set_deadline(request, request.clock, now)
         self._send(connection, request.call.text())
 
-    def _await_delivery(self, request: _Open) -> None:
+    def _await_delivery(self, request: OpenRequest) -> None:
         """Wait for the player to come back, as long as the game's grace lasts."""
         left = self._grace_s.setdefault(request.game, self._clocks.grace_ms / 1000)
         request.away_since = self._loop.time()
         request.set_timer(self._loop.call_later(left, self._never_delivered, request))
 
-    def _charge_grace(self, request: _Open) -> None:
+    def _charge_grace(self, request: OpenRequest) -> None:
         if request.away_since:
             waited = self._loop.time() - request.away_since
-            self._grace_s[request.game] = max(0.0, self._grace_s[request.game] - waited)
+            left = self._grace_s.get(request.game, 0.0)
+            self._grace_s[request.game] = max(0.0, left - waited)
             request.away_since = 0.0
 
-    def _never_delivered(self, request: _Open) -> None:
+    def _never_delivered(self, request: OpenRequest) -> None:
         self._grace_s[request.game] = 0.0
         self._settle(request, NoAnswer(Verdict.DISCONNECTED, self._why_away()))
 
-    def _limit_s(self, request: _Open) -> float:
+    def _limit_s(self, request: OpenRequest) -> float:
         if request.budget_ms is None:
             return math.inf
         return (request.budget_ms + self._clocks.latency_allowance_ms) / 1000
 
-    def _set_deadline(self, request: _Open, clock: TurnClock, now: float) -> None:
+    def _set_deadline(self, request: OpenRequest, clock: TurnClock, now: float) -> None:
         left = clock.left(now, self._meter)
         if left < math.inf:
             request.set_timer(self._loop.call_later(max(left, 0.0), self._expired, request))
 
-    def _expired(self, request: _Open) -> None:
+    def _expired(self, request: OpenRequest) -> None:
         """The timer fired. That decides nothing: our loop may have been stalled till just now.
 
         Then the same request stays open for as long as that. Otherwise an answer may still lie in
@@ -330,7 +380,7 @@ class WebSocketSeat:
             self._loop.call_later(_LAST_LOOK_S, lambda: soon(soon, self._give_up, request))
         )
 
-    def _give_up(self, request: _Open) -> None:
+    def _give_up(self, request: OpenRequest) -> None:
         if request.answer.done():
             return
         assert request.clock is not None
@@ -364,7 +414,7 @@ class WebSocketSeat:
             )
 
     def _timed(
-        self, request: _Open, verdict: Verdict, detail: str, sent: str | None = None
+        self, request: OpenRequest, verdict: Verdict, detail: str, sent: str | None = None
     ) -> NoAnswer:
         assert request.clock is not None
         timing = request.clock.timing(self._loop.time(), self._meter, self._round_trip())
@@ -374,7 +424,7 @@ class WebSocketSeat:
     def _count_surplus(self, connection: Connection) -> None:
         """Count what answers nothing; with too much of it, nothing more is read from there."""
         self._surplus += 1
-        if self._surplus > self._limits.max_surplus:
+        if self.is_flooding:
             most = self._limits.max_surplus
             self.flooded(f"more than {most} messages that answer nothing that was open")
             connection.is_flooded = True
@@ -391,7 +441,7 @@ class WebSocketSeat:
         self._fault(NoAnswer(Verdict.FLOOD, what))
 
     @staticmethod
-    def _settle(request: _Open, answer: Answer | NoAnswer) -> None:
+    def _settle(request: OpenRequest, answer: Answer | NoAnswer) -> None:
         if not request.answer.done():
             request.answer.set_result(answer)
 
@@ -400,35 +450,9 @@ class WebSocketSeat:
     def _why_away(self) -> str:
         return f"{self._away}, and the player was not back in time"
 
-    def _too_late(self, request: _Open) -> str:
+    def _too_late(self, request: OpenRequest) -> str:
         allowance = self._clocks.latency_allowance_ms
         return f"no answer within {request.budget_ms} ms (and {allowance} ms for the network)"
-
-    # -- what was missed
-
-    def _remember(self, message: ServerNotification, text: str) -> None:
-        """Keep what a running game's player may have lost on the way with its connection."""
-        if isinstance(message, Events):
-            game, last = message.params.game, message.params.events[-1]["seq"]
-        elif isinstance(message, GameEnd):
-            game, last = message.params.game, 1 << 62  # nothing follows it
-            self._grace_s.pop(game, None)
-        else:
-            return
-        self._told.setdefault(game, []).append((last, text))
-        while len(self._told) > self.max_games + 1:
-            del self._told[next(iter(self._told))]
-
-    def _what_was_missed(self, params: JoinParams) -> list[str]:
-        """What the player has not heard, by its own word or since nobody was there to hear it."""
-        missed = list(self._missed)
-        self._missed.clear()
-        for game, seen in (params.last_event or {}).items():
-            told = self._told.get(game, [])
-            known = {text for _, text in told}
-            missed = [text for text in missed if text not in known]
-            missed += [text for last, text in told if last > seen]
-        return missed
 
     # -- the connection
 
@@ -452,17 +476,3 @@ class WebSocketSeat:
             connection.close(CloseCode.DONE, "")
         else:
             connection.close(CloseCode.EJECTED, fault.verdict.value)
-
-
-def why_closed(closed: ConnectionClosed) -> NoAnswer:
-    """What a closed connection says of the player, by the close code that we sent, if any."""
-    sent = None if closed.rcvd_then_sent else closed.sent
-    if sent is not None and sent.code == CloseCode.TOO_LARGE:
-        return NoAnswer(Verdict.OVERSIZE, f"a message over the limit: {sent.reason}")
-    if sent is not None and sent.code in {CloseCode.NOT_WEBSOCKET, CloseCode.NOT_UNICODE}:
-        return NoAnswer(Verdict.MALFORMED, f"not WebSocket, or not UTF-8: {sent.reason}")
-    if closed.rcvd is not None:
-        detail = f"the connection was closed by the player (code {closed.rcvd.code})"
-    else:
-        detail = "the connection was lost"
-    return NoAnswer(Verdict.DISCONNECTED, detail)

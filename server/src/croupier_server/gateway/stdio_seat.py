@@ -78,6 +78,8 @@ class StdioSeat:
         self.wants_events = False
         self.wants_legal_actions = False
         self.max_games = 1
+        self.session: str | None = None
+        self.is_far = False
         self.joins: JoinParams | None = None
         self.program = program
         self._patience = patience
@@ -135,7 +137,7 @@ class StdioSeat:
         """See :meth:`croupier_server.seats.Seat.tell`."""
         self._write(message.text())
 
-    def pardon(self) -> bool:
+    async def pardon(self) -> bool:
         """See :meth:`croupier_server.seats.Seat.pardon`; after a fault nothing is read any more."""
         return self._kept is None
 

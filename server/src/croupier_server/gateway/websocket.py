@@ -7,9 +7,8 @@ import socket as sockets
 import ssl
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from http import HTTPStatus
 from typing import Final
 
@@ -33,7 +32,7 @@ from croupier_common.session import CloseCode, JoinAsked, Misbehaved
 from croupier_server import __version__
 from croupier_server.errors import Refused, UserError
 from croupier_server.gateway.origins import web_origins
-from croupier_server.gateway.player import Connection, WebSocketSeat
+from croupier_server.gateway.player import Connection, WebSocketSeat, session_key
 from croupier_server.heartbeat import Heartbeat
 from croupier_server.operations.tally import Tally
 from croupier_server.seats import Admission, Admit, Leave, Seat
@@ -45,11 +44,6 @@ log = structlog.get_logger(__name__)
 
 _PING_S: Final = 5.0
 """How often the round trip to an idle player is measured."""
-
-
-def session_key(token: str) -> str:
-    """What is kept of a session's token: a hash, with which nobody can come back."""
-    return sha256(token.encode()).hexdigest()
 
 
 class _Socket(ServerConnection):
@@ -182,11 +176,16 @@ class WebSocketGateway:
             key: what was kept of its session's token: see :func:`session_key`.
             returned: called when it is back.
         """
-        seat = WebSocketSeat(self._settings, self._heartbeat.meter, self._tally)
+        seat = self._new_seat()
         seat.joined(params, admission)
+        seat.session = key  # its token is known once it comes with it
         seat.on_return = returned
         self._sessions[key] = seat
         return seat
+
+    async def here(self, seats: Sequence[Seat]) -> Sequence[str]:  # noqa: ARG002 - the protocol's
+        """See :class:`~croupier_server.room.Gateway`: connections end with their process."""
+        return ()
 
     def turn_away(self, stays: Callable[[Seat], bool], code: CloseCode, reason: str) -> None:
         """From now on nobody is let in, and nobody is kept, but who stays or is being asked.
@@ -217,7 +216,7 @@ class WebSocketGateway:
         A seat of another gateway is not known here.
         """
         if isinstance(seat, WebSocketSeat) and seat.connection is None:
-            self._sessions.pop(session_key(seat.token), None)
+            self._drop(seat)
 
     # -- who may connect
 
@@ -277,7 +276,7 @@ class WebSocketGateway:
                 connection.close(*self._goodbye)
                 await connection.closed()
                 return None
-            seat = None if asked is None else self._seat_for(asked)
+            seat = None if asked is None else await self._seat_for(asked)
         except Rejected as rejected:
             await self._refuse(connection.socket, rejected)
             return None
@@ -308,23 +307,45 @@ class WebSocketGateway:
         assert isinstance(received, JoinAsked)  # nothing else can be sent before
         return received
 
-    def _seat_for(self, asked: JoinAsked) -> WebSocketSeat:
+    async def _seat_for(self, asked: JoinAsked) -> WebSocketSeat:
         """The seat of a session that is taken up again, or a new one."""
         params = asked.params
-        if params.session is not None:
-            seat = self._sessions.get(session_key(params.session))
-            if seat is None:
-                raise Rejected("no such session; join without one", ErrorCode.SESSION, asked.id)
-            seat.token = params.session
-            log.info("player is back", player=seat.name)
-            return seat
-        seat = WebSocketSeat(self._settings, self._heartbeat.meter, self._tally)
         try:
-            seat.joined(params, self._admit(params, seat))
+            if params.session is not None:
+                seat = await self._find(params.session)
+                seat.token = params.session
+                log.info("player is back", player=seat.name)
+                return seat
+            seat = self._new_seat()
+            seat.joined(params, await self._admitted(params, seat))
         except Refused as refused:
             raise Rejected(str(refused), refused.code, asked.id, refused.data) from None
         self._sessions[session_key(seat.token)] = seat
         return seat
+
+    def _new_seat(self) -> WebSocketSeat:
+        return WebSocketSeat(self._settings, self._heartbeat.meter, self._tally)
+
+    # -- what others decide, at once where they are in this process
+
+    async def _find(self, token: str) -> WebSocketSeat:
+        """The seat of a session.
+
+        Raises:
+            Refused: there is none.
+        """
+        seat = self._sessions.get(session_key(token))
+        if seat is None:
+            raise Refused("no such session; join without one", ErrorCode.SESSION)
+        return seat
+
+    async def _admitted(self, params: JoinParams, seat: WebSocketSeat) -> Admission:
+        """See :data:`~croupier_server.seats.Admit`."""
+        return self._admit(params, seat)
+
+    async def _left(self, seat: WebSocketSeat) -> bool:
+        """See :data:`~croupier_server.seats.Leave`."""
+        return self._leave(seat)
 
     def _welcome(self, seat: WebSocketSeat) -> JoinResult:
         return JoinResult(
@@ -360,9 +381,15 @@ class WebSocketGateway:
                 seat.flooded(f"more than {socket.max_pings} pings in a second")
             seat.lost(connection, closed)
         finally:
-            if seat.connection is None and self._leave(seat):
-                self._sessions.pop(session_key(seat.token), None)
+            if seat.connection is None and await self._left(seat):
+                self._drop(seat)
             await connection.closed()
+
+    def _drop(self, seat: WebSocketSeat) -> None:
+        """Nobody can come back to a seat any more."""
+        key = session_key(seat.token)
+        if self._sessions.get(key) is seat:
+            del self._sessions[key]
 
     async def _measure_round_trips(self) -> None:
         """Ping whoever has nothing to answer, now and then."""

@@ -25,6 +25,7 @@ _SECRETS: Final = (
     re.compile(r"""(["'](?:token|session|password)["']\s*:\s*["'])[^"']*"""),
     re.compile(r"((?:token|session|password)=)[^\s&,;)'\"]+"),
     re.compile(r"(\w+://[^\s:/@]*:)[^\s/@]*(?=@)"),  # the password in an address
+    re.compile(r"((?:nats|tls)://)[^\s:/@]+(?=@)"),  # the token in one of NATS
 )
 
 

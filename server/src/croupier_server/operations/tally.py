@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from croupier_common.verdict import Fault
+
+if TYPE_CHECKING:
+    from croupier_server.operations.spans import Traces
 
 __all__ = ["Distribution", "End", "Gauges", "Store", "Tally"]
 
@@ -103,6 +106,7 @@ class Tally:
             judged, written and told; and for how long the loop was stalled while it was awaited.
         lag: how late the loop was at each beat, in seconds.
         dropped: replies that answered nothing that was open.
+        traces: follows single games, if the settings ask for that.
     """
 
     def __init__(self) -> None:
@@ -116,6 +120,7 @@ class Tally:
         self.lag = Distribution(LAG_S)
         self.dropped = 0
         self.store = Store()
+        self.traces: Traces | None = None
 
     @property
     def running(self) -> int:

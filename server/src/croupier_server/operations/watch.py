@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from croupier_server.ending import to_its_end
 from croupier_server.operations.health import Health, WriteProbe
 from croupier_server.operations.tally import Gauges, Tally
+from croupier_server.operations.traces import traced
 from croupier_server.settings import OperationsSettings
 
 if TYPE_CHECKING:
@@ -41,11 +42,18 @@ class Watch:
 
     @asynccontextmanager
     async def shown(self) -> AsyncGenerator[None]:
-        """Have the port open for as long as this is entered: before the rest, and after it.
+        """Trace games, and have the port open, for as long as this is entered.
+
+        That is before the rest, and after it.
 
         Raises:
-            UserError: the address can't be listened on.
+            UserError: the address can't be listened on, or the extra for traces is missing.
         """
+        async with traced(self._settings) as self.tally.traces, self._port_open():
+            yield
+
+    @asynccontextmanager
+    async def _port_open(self) -> AsyncGenerator[None]:
         if self._settings.port is None:
             yield
             return

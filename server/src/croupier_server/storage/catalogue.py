@@ -11,12 +11,15 @@ from croupier_server.storage.entrants import (
     EntrantStatus,
     add_entrant,
     entrants,
+    entrants_named,
+    find_key,
     find_session,
     set_entrant,
 )
 from croupier_server.storage.games import (
     GameRow,
     GameStatus,
+    Taken,
     append_lines,
     begin_game,
     count_attempts,
@@ -26,6 +29,7 @@ from croupier_server.storage.games import (
     interrupt_game,
     lines,
     running_games,
+    take_game,
 )
 from croupier_server.storage.orders import (
     OrderRow,
@@ -35,7 +39,13 @@ from croupier_server.storage.orders import (
     orders,
     pending_orders,
 )
-from croupier_server.storage.pairings import PairingRow, find_pairing, issue, pairings
+from croupier_server.storage.pairings import (
+    PairingRow,
+    find_pairing,
+    issue,
+    pairing_by_id,
+    pairings,
+)
 from croupier_server.storage.ratings import RatingRow, ratings, set_ratings
 from croupier_server.storage.results import (
     Detail,
@@ -47,6 +57,7 @@ from croupier_server.storage.results import (
     results,
     void_result,
 )
+from croupier_server.storage.settled import Settled, settled
 from croupier_server.storage.tournaments import (
     TournamentRow,
     TournamentStatus,
@@ -54,6 +65,7 @@ from croupier_server.storage.tournaments import (
     find_tournament,
     set_config,
     set_status,
+    tournament_by_id,
     tournaments,
 )
 
@@ -67,6 +79,8 @@ __all__ = [
     "OrderRow",
     "PairingRow",
     "RatingRow",
+    "Settled",
+    "Taken",
     "TournamentRow",
     "TournamentStatus",
     "add_entrant",
@@ -79,6 +93,8 @@ __all__ = [
     "create_tournament",
     "details",
     "entrants",
+    "entrants_named",
+    "find_key",
     "find_order",
     "find_pairing",
     "find_session",
@@ -92,6 +108,7 @@ __all__ = [
     "issue",
     "lines",
     "orders",
+    "pairing_by_id",
     "pairings",
     "pending_orders",
     "ratings",
@@ -102,6 +119,9 @@ __all__ = [
     "set_entrant",
     "set_ratings",
     "set_status",
+    "settled",
+    "take_game",
+    "tournament_by_id",
     "tournaments",
     "void_result",
 ]

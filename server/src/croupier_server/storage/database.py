@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from sqlalchemy import Connection
 
+from croupier_server.errors import UserError
 from croupier_server.operations.tally import Store
 from croupier_server.storage.writer import Append, Backend, Work, Writer
 
@@ -22,7 +24,7 @@ MAX_BUFFERED: Final = 1_000
 
 
 class Database:
-    """Where a tournament is written down; opened by :meth:`open` or :meth:`look`.
+    """Where a tournament is written down; opened by :meth:`open`, :meth:`join` or :meth:`look`.
 
     ::
 
@@ -38,18 +40,45 @@ class Database:
         self._buffer: list[Append] = []
 
     @classmethod
-    async def open(cls, where: Path | str | None, tally: Store | None = None) -> Database:
+    async def open(
+        cls,
+        where: Path | str | None,
+        tally: Store | None = None,
+        stands_by: Callable[[str], None] | None = None,
+    ) -> Database:
         """A database to play on, by this server alone; made or brought up to date if need be.
 
         Args:
             where: a data directory, the URL of a PostgreSQL database, or None for memory: nothing
                 of that is kept, and :meth:`append` does not wait.
             tally: counts how its commits go.
+            stands_by: for one of several servers, which wait until the one that has the database
+                is gone: called once with who has it, if one does. On PostgreSQL only.
 
         Raises:
             UserError: it can't be; says where and why.
         """
-        return await cls._opened(where, is_server=True, tally=tally)
+        if stands_by is None:
+            return await cls._opened(_backend(where, is_server=True), tally)
+        from croupier_server.storage.postgresql import Postgresql
+
+        tell, loop = stands_by, asyncio.get_running_loop()
+        backend = Postgresql(
+            _shared(where),
+            is_server=True,
+            stands_by=lambda who: _call_in(loop, tell, who),
+        )
+        return await cls._opened(backend, tally)
+
+    @classmethod
+    async def join(cls, where: Path | str | None, tally: Store | None = None) -> Database:
+        """A database to play on beside others, of whom one manages what is played.
+
+        Raises:
+            UserError: it is none that can be shared, nothing is there yet, or it has another
+                version's schema.
+        """
+        return await cls._opened(_backend(_shared(where), is_server=False), tally)
 
     @classmethod
     async def look(cls, where: Path | str) -> Database:
@@ -58,16 +87,13 @@ class Database:
         Raises:
             UserError: there is none, or it has another version's schema.
         """
-        return await cls._opened(where, is_server=False)
+        return await cls._opened(_backend(where, is_server=False))
 
     @classmethod
-    async def _opened(
-        cls, where: Path | str | None, *, is_server: bool, tally: Store | None = None
-    ) -> Database:
-        backend = _backend(where, is_server=is_server)
+    async def _opened(cls, backend: Backend, tally: Store | None = None) -> Database:
         writer = Writer(backend, tally)
         await writer.start()
-        return cls(writer, backend.place, in_memory=where is None)
+        return cls(writer, backend.place, in_memory=backend.is_in_memory)
 
     async def __aenter__(self) -> Self:
         return self
@@ -110,17 +136,21 @@ class Database:
         found: T = await self._writer.settle(Work(work=work, reads=True))
         return found
 
-    async def append(self, game: int, lines: Sequence[tuple[int, str]]) -> None:
+    async def append(self, game: int, lines: Sequence[tuple[int, str]], epoch: int = 0) -> None:
         """Write lines of a game's record, each with its number; durable when this returns.
 
+        Args:
+            epoch: the game's, when it was begun or taken.
+
         Raises:
+            Fenced: the game has another epoch, since another took it over.
             StorageFailed: nothing can be written any more.
             ValueError: a line can't be stored as it is.
         """
         for seq, line in lines:
             if "\0" in line or not (line.isascii() or _is_encodable(line)):
                 raise ValueError(f"line {seq} of game {game} is no line of a record")
-        job = Append(game=game, lines=tuple(lines))
+        job = Append(game=game, lines=tuple(lines), epoch=epoch)
         if not self._in_memory:
             await self._writer.settle(job)
             return
@@ -147,6 +177,23 @@ def _backend(where: Path | str | None, *, is_server: bool) -> Backend:
     from croupier_server.storage.sqlite import SqliteFile, SqliteMemory
 
     return SqliteMemory() if where is None else SqliteFile(where, is_server=is_server)
+
+
+def _shared(where: Path | str | None) -> str:
+    """The URL of a database that several processes can play on.
+
+    Raises:
+        UserError: it is a folder, or nothing.
+    """
+    if isinstance(where, str):
+        return where
+    told = "memory" if where is None else where
+    raise UserError(f"{told}: a cluster needs PostgreSQL; set storage.url")
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, tell: Callable[[str], None], who: str) -> None:
+    with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+        loop.call_soon_threadsafe(tell, who)
 
 
 def _is_encodable(line: str) -> bool:

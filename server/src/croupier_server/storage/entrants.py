@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from croupier_server.errors import UserError
 from croupier_server.storage.rows import as_rows, now_ms, select_rows
 from croupier_server.storage.schema import entrants as table
+from croupier_server.storage.schema import tournaments
+from croupier_server.storage.tournaments import TournamentRow
 
 __all__ = [
     "EntrantKind",
@@ -19,6 +21,8 @@ __all__ = [
     "EntrantStatus",
     "add_entrant",
     "entrants",
+    "entrants_named",
+    "find_key",
     "find_session",
     "set_entrant",
 ]
@@ -51,6 +55,17 @@ class EntrantRow:
     reason: Any
     strikes: int
     joined_ms: int
+
+
+# Made once, since to make a statement takes as long as to execute it, and each reconnect needs it.
+_KEY: Final = (
+    select_rows(tournaments, TournamentRow)
+    .add_columns(*(table.c[field.name] for field in fields(EntrantRow)))
+    .join(table, table.c.tournament_id == tournaments.c.id)
+    .where(table.c.session == bindparam("key"), tournaments.c.status != "finished")
+    .order_by(tournaments.c.id.desc())
+    .limit(1)
+)
 
 
 def add_entrant(
@@ -98,10 +113,27 @@ def entrants(connection: Connection, tournament: int) -> Sequence[EntrantRow]:
     return as_rows(connection, query, EntrantRow)
 
 
+def entrants_named(
+    connection: Connection, tournament: int, names: Sequence[str]
+) -> Sequence[EntrantRow]:
+    """Some who are or were in a tournament; no order means anything."""
+    query = select_rows(table, EntrantRow).where(_of(tournament), table.c.name.in_(list(names)))
+    return as_rows(connection, query, EntrantRow)
+
+
 def find_session(connection: Connection, tournament: int, session: str) -> EntrantRow | None:
     """The entrant whose session's token has that hash."""
     query = select_rows(table, EntrantRow).where(_of(tournament), table.c.session == session)
     return next(iter(as_rows(connection, query, EntrantRow)), None)
+
+
+def find_key(connection: Connection, key: str) -> tuple[TournamentRow, EntrantRow] | None:
+    """Whose session's token has that hash, in the newest tournament that is not finished."""
+    found = connection.execute(_KEY, {"key": key}).first()
+    if found is None:
+        return None
+    columns = len(fields(TournamentRow))
+    return TournamentRow(*found[:columns]), EntrantRow(*found[columns:])
 
 
 def set_entrant(

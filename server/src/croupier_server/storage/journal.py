@@ -23,15 +23,22 @@ class GameJournal:
         game: the game's row.
         writer: has written the lines so far, or goes on after them.
         written: where `writer` puts its lines.
+        epoch: the game's, as it was taken; lines are refused once it is another.
     """
 
     def __init__(
-        self, database: Database, game: int, writer: RecordWriter, written: list[str]
+        self,
+        database: Database,
+        game: int,
+        writer: RecordWriter,
+        written: list[str],
+        epoch: int = 0,
     ) -> None:
         self._database = database
         self._game = game
         self._writer = writer
         self._written = written
+        self._epoch = epoch
         self._final: list[tuple[int, str]] = []
 
     @property
@@ -50,6 +57,7 @@ class GameJournal:
         If the game ends with them, they are held instead.
 
         Raises:
+            Fenced: another took the game over.
             StorageFailed: nothing can be written any more.
         """
         first = self._writer.seq
@@ -60,4 +68,4 @@ class GameJournal:
         if events and isinstance(events[-1][0].event, Ended):
             self._final = lines
         elif lines:
-            await self._database.append(self._game, lines)
+            await self._database.append(self._game, lines, self._epoch)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,21 +10,16 @@ from typing import Any
 import structlog
 from sqlalchemy import Connection
 
-from croupier_common.errors import RecordError
 from croupier_common.jsontypes import is_object
-from croupier_common.record import Header, Record, RecordWriter, read_record
-from croupier_common.record import Seat as RecordSeat
+from croupier_common.record import Record, RecordWriter
 from croupier_common.verdict import Fault, Phase, Verdict
-from croupier_server import __version__
-from croupier_server.croupier import EventSink, GameReport
-from croupier_server.gateway.player import WebSocketSeat
-from croupier_server.gateway.websocket import session_key
+from croupier_server.croupier import EventSink
 from croupier_server.seats import Seat
 from croupier_server.storage import catalogue
-from croupier_server.storage.catalogue import Detail, EntrantRow, RatingRow, TournamentRow
+from croupier_server.storage.catalogue import EntrantRow, RatingRow, TournamentRow
 from croupier_server.storage.database import Database
-from croupier_server.storage.journal import GameJournal
-from croupier_server.tournament.ledger import Begun, Book, Order, Status, result_of
+from croupier_server.storage.sink import GameSink, header_line, unfinished_record
+from croupier_server.tournament.ledger import Begun, Book, Order, Status
 from croupier_server.tournament.model import Pairing, Result
 
 __all__ = ["DatabaseLedger", "Kept"]
@@ -51,6 +44,7 @@ class DatabaseLedger:
         self._pairings: dict[str, int] = {}
         self._entrants: dict[str, int] = {}
         self._games: dict[str, int] = {}  # what is being played, by its pairing
+        self._epochs: dict[str, int] = {}  # of games that others have played before
 
     @classmethod
     async def find(cls, database: Database, name: str) -> Kept | None:
@@ -99,7 +93,6 @@ class DatabaseLedger:
             "events": seat.wants_events,
             "legal_actions": seat.wants_legal_actions,
         }
-        token = session_key(seat.token) if isinstance(seat, WebSocketSeat) else None
         return catalogue.add_entrant(
             connection,
             self.tournament,
@@ -107,7 +100,7 @@ class DatabaseLedger:
             seat.kind,
             age=seat.age,
             options=options,
-            session=token,
+            session=seat.session,
         )
 
     async def out(self, name: str, fault: Fault) -> None:
@@ -137,9 +130,9 @@ class DatabaseLedger:
 
     async def session(self, name: str, seat: Seat) -> None:
         """See :class:`~croupier_server.tournament.ledger.Ledger`."""
-        if not isinstance(seat, WebSocketSeat):
+        if seat.session is None:
             return
-        entrant, key = self._entrants[name], session_key(seat.token)
+        entrant, key = self._entrants[name], seat.session
         await self.database.run(
             lambda connection: catalogue.set_entrant(connection, entrant, session=key)
         )
@@ -155,15 +148,18 @@ class DatabaseLedger:
 
     async def open(self, book: Book) -> EventSink:
         """See :class:`~croupier_server.tournament.ledger.Ledger`."""
-        lines: list[str] = []
         if book.begun is not None:
+            lines: list[str] = []
             writer = RecordWriter.resumed(lines.append, book.begun)
             game = self._games[book.pairing.game]
         else:
-            writer = RecordWriter(lines.append)
-            writer.header(_header(book), _observed())
-            game = await self._begin(book, lines.pop())
-        return _Sink(self, book, game, GameJournal(self.database, game, writer, lines))
+            writer, lines, first = header_line(book)
+            game = await self._begin(book, first)
+        return GameSink(
+            *(self.database, book, game, writer, lines),
+            epoch=self._epochs.get(book.pairing.game, 0),
+            ended=lambda: self.ended(book.pairing.game),
+        )
 
     async def _begin(self, book: Book, header_line: str) -> int:
         pairing = self._pairings[book.pairing.game]
@@ -199,8 +195,24 @@ class DatabaseLedger:
         await self.database.run(lambda connection: catalogue.reopen(connection, pairing))
 
     def ended(self, game: str) -> None:
-        """A game's result is written."""
+        """A game's result is written, or it was interrupted by whoever played it."""
         self._games.pop(game, None)
+
+    def row_of(self, game: str) -> int:
+        """The row of a pairing."""
+        return self._pairings[game]
+
+    async def running(self, game: str) -> Record | None:
+        """The record of a pairing's game as far as it goes; None if none is going on."""
+        pairing = self._pairings[game]
+
+        def work(connection: Connection) -> Sequence[str]:
+            rows = catalogue.running_games(connection, self.tournament)
+            row = next((row for row in rows if row.pairing_id == pairing), None)
+            return () if row is None else catalogue.lines(connection, row.id)
+
+        lines = await self.database.read(work)
+        return unfinished_record(game, lines) if lines else None
 
     # -- the whole
 
@@ -262,9 +274,9 @@ class DatabaseLedger:
         found = await self.database.run(self._read)
         self._pairings = found.pairings
         running: dict[str, Record] = {}
-        for game, (row, lines) in found.running.items():
-            self._games[game] = row
-            record = _unfinished(game, lines)
+        for game, (row, epoch, lines) in found.running.items():
+            self._games[game], self._epochs[game] = row, epoch
+            record = unfinished_record(game, lines)
             if record is not None:
                 running[game] = record
             else:
@@ -293,7 +305,7 @@ class DatabaseLedger:
             ),
             attempts=Counter(by_id[row.pairing_id] for row in games),
             running={
-                by_id[row.pairing_id]: (row.id, catalogue.lines(connection, row.id))
+                by_id[row.pairing_id]: (row.id, row.epoch, catalogue.lines(connection, row.id))
                 for row in catalogue.running_games(connection, self.tournament)
             },
         )
@@ -301,82 +313,16 @@ class DatabaseLedger:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What the database has of a tournament; running games by their pairing, with their lines."""
+    """What the database has of a tournament.
+
+    Running games by their pairing: row, epoch and lines.
+    """
 
     pairings: dict[str, int]
     issued: tuple[Pairing, ...]
     results: Mapping[str, Result]
     attempts: Mapping[str, int]
-    running: Mapping[str, tuple[int, Sequence[str]]]
-
-
-class _Sink:
-    """Where one game's events go; the last of them together with the result."""
-
-    def __init__(self, ledger: DatabaseLedger, book: Book, game: int, journal: GameJournal) -> None:
-        self._ledger = ledger
-        self._book = book
-        self._game = game
-        self._journal = journal
-
-    async def write(
-        self,
-        events: Sequence[tuple[Any, Mapping[str, Any]]],
-        report: GameReport | None = None,
-    ) -> None:
-        """See :class:`~croupier_server.croupier.EventSink`."""
-        await self._journal.write(events)
-        if report is None:
-            return
-        result = result_of(self._book.pairing, report, self._book.unseated)
-        journal, game = self._journal, self._game
-        await self._ledger.database.run(
-            lambda connection: catalogue.finish_game(
-                connection,
-                game,
-                journal.final_lines,
-                chain=journal.chain,
-                plies=report.plies,
-                result=result,
-                details=_details(report),
-            )
-        )
-        self._ledger.ended(self._book.pairing.game)
-
-
-def _details(report: GameReport) -> dict[str, Detail]:
-    details: dict[str, Detail] = {}
-    for name in report.players.values():
-        fault, spent = report.faults.get(name), report.thinking.get(name)
-        details[name] = Detail(
-            phase=None if fault is None else fault.phase.value,
-            detail=None if fault is None else fault.detail,
-            sent=None if fault is None else fault.sent,
-            think_ms_total=None if spent is None else spent.total_ms,
-            think_ms_max=None if spent is None else spent.most_ms,
-            turns=None if spent is None else spent.turns,
-        )
-    return details
-
-
-def _header(book: Book) -> Header:
-    table = book.table
-    return Header(
-        game=table.game,
-        board=table.board,
-        rules=table.rules,
-        players=tuple(RecordSeat(seat.name, color) for color, seat in table.seats.items()),
-        seed=book.seed,
-        spec=book.spec,
-    )
-
-
-def _observed() -> dict[str, Any]:
-    return {
-        "time_ms": time.time_ns() // 1_000_000,
-        "server": f"croupier {__version__}",
-        "python": platform.python_version(),
-    }
+    running: Mapping[str, tuple[int, int, Sequence[str]]]
 
 
 def _order(row: catalogue.OrderRow) -> Order:
@@ -393,12 +339,3 @@ def _fault(row: EntrantRow) -> Fault:
         str(reason.get("detail", "")),
         None if sent is None else str(sent),
     )
-
-
-def _unfinished(game: str, lines: Sequence[str]) -> Record | None:
-    """A game's record as far as it goes; None if it is damaged, which is a fault of ours."""
-    try:
-        return read_record((line.encode() for line in lines), unfinished=True)
-    except RecordError:
-        log.exception("the journal of a game is damaged; it is played again", game=game)
-        return None

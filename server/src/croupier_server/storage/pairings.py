@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, func, insert, select
 
+from croupier_server.errors import ServerFault
 from croupier_server.storage.rows import as_rows, select_rows
 from croupier_server.storage.schema import pairings as table
 from croupier_server.tournament.model import Pairing
 
-__all__ = ["PairingRow", "find_pairing", "issue", "pairings"]
+__all__ = ["PairingRow", "find_pairing", "issue", "lock_pairing", "pairing_by_id", "pairings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,24 @@ _ISSUED: Final = (
     .where(table.c.tournament_id == bindparam("tournament"), table.c.number > bindparam("after"))
     .order_by(table.c.number)
 )
+
+# Not for update as such, which the foreign keys of results and games would have to wait for: who
+# ends a game, and holds that, adds a result; who takes a game holds the pairing and needs the game.
+_LOCK: Final = (
+    select(table.c.id).where(table.c.id == bindparam("pairing")).with_for_update(key_share=True)
+)
+
+
+def lock_pairing(connection: Connection, pairing: int) -> None:
+    """Keep others from taking a pairing, or setting its result aside, in this transaction's time.
+
+    It comes before the locks of its games. SQLite has one writer at a time, and needs none.
+
+    Raises:
+        ServerFault: there is no such pairing.
+    """
+    if connection.scalar(_LOCK, {"pairing": pairing}) is None:
+        raise ServerFault(f"pairing row {pairing} is not there")
 
 
 def issue(
@@ -75,6 +94,12 @@ def pairings(connection: Connection, tournament: int, *, after: int = 0) -> Sequ
 def find_pairing(connection: Connection, tournament: int, game: str) -> PairingRow | None:
     """The pairing with that id of a game."""
     query = select_rows(table, PairingRow).where(_of(tournament), table.c.game == game)
+    return next(iter(as_rows(connection, query, PairingRow)), None)
+
+
+def pairing_by_id(connection: Connection, pairing: int) -> PairingRow | None:
+    """The pairing of that row."""
+    query = select_rows(table, PairingRow).where(table.c.id == pairing)
     return next(iter(as_rows(connection, query, PairingRow)), None)
 
 

@@ -1,13 +1,18 @@
 """PostgreSQL, by URL: one connection, on an event loop of the writer's own thread.
 
 The games' loop is never held by it: neither by the rows of a large insert nor by a slow network.
+
+Who manages holds an advisory lock, which belongs to this very connection: whoever has lost the
+lock has lost the connection too, and can't write.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Sequence
+import platform
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -30,15 +35,47 @@ CONNECT_S: Final = 10.0
 COMMAND_S: Final = 60.0
 """How long a command may take: a server that is gone without a word must not be waited for."""
 
+TRY_S: Final = 0.5
+"""How often one that stands by tries whether it is its turn."""
+
 LOCK_KEY: Final = int.from_bytes(b"croupier", "big") >> 1
 """The advisory lock of who plays on a database."""
 
 SCHEMES: Final = frozenset({"postgresql", "postgres"})
 
+_SESSION: Final[Mapping[str, str]] = {
+    "synchronous_commit": "on",
+    "default_transaction_isolation": "read committed",  # each statement sees what was committed
+    # Of a client that is cut off without a word the server hears nothing: it looks for it when it
+    # was idle for 4 s, and then every 2 s, three times; what it has sent is to be acknowledged in
+    # 10 s. So its locks are free after 10 s. On a Unix socket there is nothing to set.
+    "tcp_keepalives_idle": "4",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+    # A process that stands still in the middle of a transaction must not hold up the others for
+    # as long as they wait: COMMAND_S.
+    "idle_in_transaction_session_timeout": "30000",
+    # The path of a turn looks up by key what was written a moment ago. Else a plan that was made
+    # for a small table reads all of it, for as long as the server has not counted its rows again.
+    "random_page_cost": "1.1",
+}
+
 _INSERT: Final = (
+    "WITH held AS (SELECT id, epoch FROM games WHERE id = ANY($1::bigint[]) ORDER BY id FOR SHARE) "
     "INSERT INTO journal (game_id, seq, line) "
-    "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[])"
+    "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) "
+    "WHERE NOT EXISTS (SELECT FROM held "
+    "WHERE epoch <> COALESCE(($5::bigint[])[array_position($4::bigint[], id)], 0))"
 )
+"""Insert all the lines, or none if a game has another epoch than it is said to: $5 where $4 names
+it, else 0. (To join each line with its game's epoch takes twice as long.)
+
+The rows of the games are locked first, in their order: who raises an epoch waits until the lines
+are there to be read, or has them refused. The lock that the foreign key takes would let it pass.
+"""
+
+_NOTHING: Final = "INSERT 0 0"
 
 _HOLDER: Final = (
     "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid) "
@@ -56,17 +93,22 @@ class Postgresql:
     """A PostgreSQL database.
 
     Args:
-        is_server: whether it is opened to play on, by one program alone; else for a look and for
-            short writes beside the server.
+        is_server: whether it is opened to manage what is played on it, by one program alone; else
+            beside that one: to play its games, for a look, for short writes.
+        stands_by: called once with who manages now, if another does, which is then waited for.
 
     Raises:
         UserError: the URL is none.
     """
 
-    def __init__(self, url: str, *, is_server: bool) -> None:
+    def __init__(
+        self, url: str, *, is_server: bool, stands_by: Callable[[str], None] | None = None
+    ) -> None:
         self._url = url
         self._place = _shown(url)
         self._is_server = is_server
+        self._stands_by = stands_by
+        self._is_given_up = threading.Event()
         self._runner: asyncio.Runner | None = None
         self._connection: AsyncConnection | None = None
         self._driver: asyncpg.Connection | None = None
@@ -75,6 +117,11 @@ class Postgresql:
     def place(self) -> str:
         """See :class:`~.writer.Backend`."""
         return self._place
+
+    @property
+    def is_in_memory(self) -> bool:
+        """See :class:`~.writer.Backend`."""
+        return False
 
     def open(self) -> None:
         """See :class:`~.writer.Backend`."""
@@ -87,6 +134,10 @@ class Postgresql:
             raise UserError(f"{self._place}: can't be reached: {_reason(problem)}") from None
         except Exception as problem:  # noqa: BLE001 - the driver raises all sorts
             raise UserError(f"{self._place}: {_reason(problem)}") from None
+
+    def give_up(self) -> None:
+        """See :class:`~.writer.Backend`."""
+        self._is_given_up.set()
 
     def commit(self, jobs: Sequence[Job]) -> None:
         """See :class:`~.writer.Backend`."""
@@ -125,19 +176,21 @@ class Postgresql:
             self._url,
             timeout=CONNECT_S,
             command_timeout=COMMAND_S,
-            server_settings={
-                "application_name": f"croupier, process {os.getpid()}",
-                "synchronous_commit": "on",
-            },
+            server_settings={"application_name": _application(), **_SESSION},
         )
 
     async def _take_lock(self) -> None:
         assert self._driver is not None
-        if await self._driver.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
-            return
-        who = await self._driver.fetchval(_HOLDER, LOCK_KEY)
-        told = f" ({who})" if who else ""
-        raise UserError(f"{self._place}: another croupier server{told} uses this database")
+        stands_by = self._stands_by
+        while not await self._driver.fetchval("SELECT pg_try_advisory_lock($1)", LOCK_KEY):
+            who = await self._driver.fetchval(_HOLDER, LOCK_KEY)
+            if self._stands_by is None or self._is_given_up.is_set():
+                told = f" ({who})" if who else ""
+                raise UserError(f"{self._place}: another croupier server{told} uses this database")
+            if stands_by is not None:
+                stands_by(who or "another croupier server")
+                stands_by = None
+            self._is_given_up.wait(TRY_S)  # nothing else is to be done in this thread
 
     async def _close(self) -> None:
         if self._connection is not None:
@@ -152,30 +205,21 @@ class Postgresql:
 
     async def _commit(self, jobs: Sequence[Job]) -> None:
         try:
-            for are_lines, some in groupby(jobs, lambda job: isinstance(job, Append)):
-                if are_lines:
-                    await self._append(list(some))
-                else:
-                    for job in some:
-                        assert isinstance(job, Work)
+            for _, some in groupby(jobs, type):
+                group = list(some)
+                await self._append([job for job in group if isinstance(job, Append)])
+                for job in group:
+                    if isinstance(job, Work):
                         await self._work(job)
         except Exception as problem:
             raise StorageFailed(f"{self._place}: {_reason(problem)}") from problem
 
-    async def _append(self, jobs: Sequence[Job]) -> None:
+    async def _append(self, jobs: Sequence[Append]) -> None:
         """Insert lines by one statement, which is a transaction by itself; each job's on its own
         where one's can't be, and that one is refused.
         """
-        assert self._driver is not None
-        rows = [
-            (job.game, seq, line)
-            for job in jobs
-            if isinstance(job, Append)
-            for seq, line in job.lines
-        ]
         try:
-            if rows:
-                await self._driver.execute(_INSERT, *map(list, zip(*rows, strict=True)))
+            await self._insert(jobs)
         except Exception as problem:
             if self._is_fatal(problem):
                 raise
@@ -187,6 +231,24 @@ class Postgresql:
                 await self._append([job])
         for job in jobs:
             job.is_settled = True
+
+    async def _insert(self, jobs: Sequence[Append]) -> None:
+        """Insert all lines.
+
+        Raises:
+            Fenced: another took a game over, and none is inserted.
+        """
+        assert self._driver is not None
+        rows = [(job.game, seq, line) for job in jobs for seq, line in job.lines]
+        if not rows:
+            return
+        epochs = {job.game: job.epoch for job in jobs}
+        if any(epochs[job.game] != job.epoch for job in jobs):  # one of the two is to be refused
+            raise jobs[0].fenced()
+        raised = {game: epoch for game, epoch in epochs.items() if epoch}
+        columns = map(list, (*zip(*rows, strict=True), raised, raised.values()))
+        if await self._driver.execute(_INSERT, *columns) == _NOTHING:
+            raise jobs[0].fenced()
 
     async def _work(self, job: Work) -> None:
         assert self._connection is not None
@@ -206,6 +268,11 @@ class Postgresql:
         cause = problem.orig if isinstance(problem, DBAPIError) else problem
         state = getattr(cause, "sqlstate", None) or ""
         return state[:2] in _FATAL or state == _READ_ONLY
+
+
+def _application() -> str:
+    """What the server shows of this program to people."""
+    return f"croupier, process {os.getpid()} on {platform.node()}"
 
 
 def _shown(url: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, insert, select, update
 
 from croupier_common.verdict import Verdict
-from croupier_server.storage.pairings import PairingRow
+from croupier_server.storage.pairings import PairingRow, lock_pairing
 from croupier_server.storage.pairings import pairings as all_pairings
 from croupier_server.storage.rows import now_ms
 from croupier_server.storage.schema import games, pairings
@@ -26,6 +26,7 @@ __all__ = [
     "in_journal_order",
     "insert_result",
     "reopen",
+    "result_in",
     "results",
     "void_result",
 ]
@@ -107,7 +108,7 @@ def results(
     )
     found = groupby(connection.execute(query).all(), itemgetter(0))
     return {
-        (pairing := paired[number].pairing).game: _result(pairing, list(rows))
+        (pairing := paired[number].pairing).game: result_in(pairing, list(rows))
         for number, rows in found
         if number in paired
     }
@@ -152,15 +153,20 @@ def reopen(connection: Connection, pairing: int) -> None:
 
 
 def _set_aside(connection: Connection, pairing: int, status: str) -> int | None:
-    """Take away the result, and mark the games that counted; gives the last of these."""
-    connection.execute(delete(table).where(table.c.pairing_id == pairing))
+    """Take away the result, and mark the games that counted; gives the last of these.
+
+    The games come first: one that is being ended elsewhere is waited for, and leaves a result.
+    """
+    lock_pairing(connection, pairing)
     counted = (
         update(games)
         .where(games.c.pairing_id == pairing, games.c.status.in_(["running", "finished", "void"]))
         .values(status=status, ended_ms=now_ms())
         .returning(games.c.id)
     )
-    return max(connection.execute(counted).scalars(), default=None)
+    game = max(connection.execute(counted).scalars(), default=None)
+    connection.execute(delete(table).where(table.c.pairing_id == pairing))
+    return game
 
 
 def _rows(
@@ -204,7 +210,7 @@ def _row(
     }
 
 
-def _result(pairing: Pairing, rows: Sequence[Any]) -> Result:
+def result_in(pairing: Pairing, rows: Sequence[Any]) -> Result:
     """The result in the rows of its players, of whom those with a place come in their order."""
     groups: dict[int, list[str]] = {}
     verdicts: dict[str, Verdict] = {}

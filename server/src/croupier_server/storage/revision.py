@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, inspect
 
-from croupier_server.errors import UserError
+from croupier_server.errors import NotMade, UserError
 from croupier_server.storage.schema import metadata
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def check(connection: Connection, place: str) -> None:
     """
     found = _revision(connection, place)
     if found is None:
-        raise UserError(f"{place}: there is no tournament yet; `croupier serve` makes the database")
+        raise NotMade(f"{place}: there is no tournament yet; `croupier serve` makes the database")
     if found != HEAD:
         _check_known(found, place)
-        raise UserError(
+        raise NotMade(
             f"{place}: the database is of an older version (schema {found}, not {HEAD}); "
             "`croupier serve` brings it up to date"
         )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, Connection, Select, Table, select
+from sqlalchemy import Column, Connection, Executable, Select, Table, select
 
 __all__ = ["as_rows", "now_ms", "select_rows"]
 
@@ -27,11 +27,11 @@ def select_rows(table: Table, row: type[Any]) -> Select[Any]:
 
 def as_rows(
     connection: Connection,
-    query: Select[Any],
+    query: Executable,
     row: type[Row],
     given: Mapping[str, object] | None = None,
 ) -> Sequence[Row]:
-    """What a query of :func:`select_rows` finds.
+    """What a query of :func:`select_rows` finds, or another that gives a row's columns.
 
     Args:
         given: the query's parameters by name, where it was made before they were known.

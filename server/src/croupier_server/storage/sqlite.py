@@ -73,6 +73,14 @@ class SqliteMemory:
         """See :class:`~.writer.Backend`."""
         return self._place
 
+    @property
+    def is_in_memory(self) -> bool:
+        """See :class:`~.writer.Backend`."""
+        return True
+
+    def give_up(self) -> None:
+        """See :class:`~.writer.Backend`; it never waits."""
+
     def open(self) -> None:
         """See :class:`~.writer.Backend`."""
         self._connect(":memory:")
@@ -132,9 +140,11 @@ class SqliteMemory:
         if len(rows) > MAX_ROWS:
             return False
         try:
-            _insert(self._raw, rows)
+            inserted = _insert(self._raw, rows)
         except sqlite3.IntegrityError:
             return False
+        if inserted < len(rows):
+            self._refuse_fenced(jobs)
         return True
 
     def _transact(self, jobs: Sequence[Job]) -> None:
@@ -153,14 +163,26 @@ class SqliteMemory:
         rows = _rows(jobs)
         try:
             with _savepoint(self._raw):
-                for first in range(0, len(rows), MAX_ROWS):
-                    _insert(self._raw, rows[first : first + MAX_ROWS])
+                parts = (rows[at : at + MAX_ROWS] for at in range(0, len(rows), MAX_ROWS))
+                inserted = sum(_insert(self._raw, part) for part in parts)
         except sqlite3.IntegrityError as problem:
             if len(jobs) == 1:
                 jobs[0].error = problem
                 return
             for job in jobs:
                 self._append_nested([job])
+        else:
+            if inserted < len(rows):
+                self._refuse_fenced(jobs)
+
+    def _refuse_fenced(self, jobs: Sequence[Job]) -> None:
+        """Tell those whose lines were not inserted; no epoch has changed since, by nobody else."""
+        assert self._raw is not None
+        for job in jobs:
+            if isinstance(job, Append) and job.lines:
+                found = self._raw.execute("SELECT epoch FROM games WHERE id = ?", (job.game,))
+                if found.fetchone() != (job.epoch,):
+                    job.error = job.fenced()
 
     def _work(self, job: Work, connection: Connection) -> None:
         assert self._raw is not None
@@ -198,6 +220,11 @@ class SqliteFile(SqliteMemory):
         self._is_server = is_server
         self._is_reading = not is_server
         self._lock: BaseFileLock | None = None
+
+    @property
+    def is_in_memory(self) -> bool:
+        """See :class:`~.writer.Backend`."""
+        return False
 
     def open(self) -> None:
         """See :class:`~.writer.Backend`."""
@@ -264,13 +291,20 @@ class SqliteFile(SqliteMemory):
 
 @cache
 def _insertion(rows: int) -> str:
-    values = ",".join(["(?,?,?)"] * rows)
-    return f"INSERT INTO journal (game_id, seq, line) VALUES {values}"  # noqa: S608 - no data
+    values = ",".join(["(?,?,?,?)"] * rows)
+    return (
+        "INSERT INTO journal (game_id, seq, line) "  # noqa: S608 - no data
+        f"SELECT column1, column2, column3 FROM (VALUES {values}) LEFT JOIN games ON id = column1 "
+        "WHERE epoch IS NULL OR epoch = column4"  # without a game the foreign key refuses it
+    )
 
 
-def _insert(raw: sqlite3.Connection, rows: Sequence[tuple[int, int, str]]) -> None:
-    if rows:
-        raw.execute(_insertion(len(rows)), [value for row in rows for value in row])
+def _insert(raw: sqlite3.Connection, rows: Sequence[tuple[int, int, str, int]]) -> int:
+    """Insert those lines whose game has their epoch; gives how many these are."""
+    if not rows:
+        return 0
+    done = raw.execute(_insertion(len(rows)), [value for row in rows for value in row])
+    return done.rowcount
 
 
 @contextmanager
@@ -286,9 +320,12 @@ def _savepoint(raw: sqlite3.Connection) -> Generator[None]:
         raw.execute("RELEASE part")
 
 
-def _rows(jobs: Sequence[Job]) -> list[tuple[int, int, str]]:
+def _rows(jobs: Sequence[Job]) -> list[tuple[int, int, str, int]]:
     return [
-        (job.game, seq, line) for job in jobs if isinstance(job, Append) for seq, line in job.lines
+        (job.game, seq, line, job.epoch)
+        for job in jobs
+        if isinstance(job, Append)
+        for seq, line in job.lines
     ]
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "find_tournament",
     "set_config",
     "set_status",
+    "tournament_by_id",
     "tournaments",
 ]
 
@@ -78,6 +79,12 @@ def create_tournament(
 def find_tournament(connection: Connection, name: str) -> TournamentRow | None:
     """The tournament of that name, if there is one."""
     query = select_rows(table, TournamentRow).where(table.c.name == name)
+    return next(iter(as_rows(connection, query, TournamentRow)), None)
+
+
+def tournament_by_id(connection: Connection, tournament: int) -> TournamentRow | None:
+    """The tournament of that row, if there is one."""
+    query = select_rows(table, TournamentRow).where(table.c.id == tournament)
     return next(iter(as_rows(connection, query, TournamentRow)), None)
 
 

@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 import structlog
 from sqlalchemy import Connection
 
-from croupier_server.errors import StorageFailed
+from croupier_server.errors import Fenced, StorageFailed
 from croupier_server.operations.tally import Store
 
 __all__ = ["Append", "Backend", "Job", "Work", "Writer"]
@@ -49,10 +49,15 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Append(Job):
-    """Lines of a game, each with its number."""
+    """Lines of a game, each with its number; refused if the game has another epoch by now."""
 
     game: int = 0
     lines: Sequence[tuple[int, str]] = ()
+    epoch: int = 0
+
+    def fenced(self) -> Fenced:
+        """What it is refused with if the game has another epoch."""
+        return Fenced(f"game row {self.game}: another took it over (not at epoch {self.epoch} now)")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -71,12 +76,21 @@ class Backend(Protocol):
         """Where the database is, in words for people: no password."""
         ...
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether it ends with the process, so that nobody need wait for a commit."""
+        ...
+
     def open(self) -> None:
         """Connect, and make sure of the schema.
 
         Raises:
             UserError: that can't be.
         """
+        ...
+
+    def give_up(self) -> None:
+        """End the waiting in :meth:`open`, which then raises; called from another thread."""
         ...
 
     def commit(self, jobs: Sequence[Job]) -> None:
@@ -133,6 +147,7 @@ class Writer:
         try:
             await self._opened
         except BaseException:
+            self._backend.give_up()
             await self.close()  # who is told that it isn't open may open it again at once
             raise
 

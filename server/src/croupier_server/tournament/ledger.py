@@ -14,7 +14,17 @@ from croupier_server.croupier import EventSink, GameReport, Table
 from croupier_server.seats import Seat
 from croupier_server.tournament.model import Pairing, Result, ResultKind
 
-__all__ = ["Begun", "Book", "Ledger", "NoLedger", "Order", "Status", "result_of", "unplayed"]
+__all__ = [
+    "Begun",
+    "Book",
+    "Ledger",
+    "NoLedger",
+    "Order",
+    "Status",
+    "result_of",
+    "unplayed",
+    "wire_name",
+]
 
 Status = Literal["gathering", "running", "paused", "finished", "failed"]
 
@@ -53,12 +63,16 @@ class Begun:
     strikes: Mapping[str, int] = field(default_factory=dict[str, int])
     is_paused: bool = False
 
-    def ejections(self) -> Iterator[tuple[str, Fault]]:
-        """Who was ejected by its own fault, in games that are over and in those that go on."""
+    def ejections(self) -> Iterator[tuple[str, str, Fault]]:
+        """Who was ejected by its own fault, in games that are over and in those that go on.
+
+        Each with what the game was called on the wire, the player's name, and the fault.
+        """
         for result in self.results.values():
+            game = wire_name(result.game, self.attempts.get(result.game, 1))
             for name, verdict in result.verdicts.items():
                 if verdict.is_fault:
-                    yield name, Fault(verdict, Phase.TOURNAMENT, f"in game {result.game}")
+                    yield game, name, Fault(verdict, Phase.TOURNAMENT, f"in game {result.game}")
         for record in self.running.values():
             names = {seat.color.value: seat.name for seat in record.header.players}
             for line in record.lines:
@@ -66,7 +80,7 @@ class Begun:
                     verdict, phase = Verdict(line.event["verdict"]), Phase(line.event["phase"])
                     fault = Fault(verdict, phase, str(line.obs.get("detail", "")))
                     if verdict.is_fault:
-                        yield names[line.event["color"]], fault
+                        yield record.header.game, names[line.event["color"]], fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +215,14 @@ class NoLedger:
 
     async def answer(self, order: Order, outcome: str) -> None:
         """See :class:`Ledger`."""
+
+
+def wire_name(game: str, attempt: int) -> str:
+    """What a pairing's game is called on the wire.
+
+    A player that is asked an old request again answers as before: a new try has ids of its own.
+    """
+    return game if attempt == 1 else f"{game}-{attempt}"
 
 
 def result_of(pairing: Pairing, report: GameReport, unseated: Mapping[str, Verdict]) -> Result:

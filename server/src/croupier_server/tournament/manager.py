@@ -25,9 +25,8 @@ from croupier_common.messages import (
 )
 from croupier_common.outcome import Color
 from croupier_common.record import Record
-from croupier_common.rng import Draws
 from croupier_common.verdict import Fault, Phase, Verdict
-from croupier_server.croupier import Croupier, GameReport, Table, ask_guarded, fault_of_ack
+from croupier_server.croupier import ask_guarded, fault_of_ack
 from croupier_server.errors import (
     Refused,
     ServerFault,
@@ -38,9 +37,11 @@ from croupier_server.errors import (
 from croupier_server.operations.tally import Tally
 from croupier_server.seats import Seat
 from croupier_server.settings import Settings
+from croupier_server.tournament.booking import book_of
 from croupier_server.tournament.formats import FormatOptions, make_format
+from croupier_server.tournament.games import Games, GamesHere, Played
 from croupier_server.tournament.knockout import Knockout
-from croupier_server.tournament.ledger import Begun, Book, Ledger, result_of, unplayed
+from croupier_server.tournament.ledger import Begun, Book, Ledger, unplayed
 from croupier_server.tournament.model import (
     Field,
     Finished,
@@ -93,6 +94,7 @@ class Manager:
         progress: told what happens, for whoever watches.
         begun: how far it was played before a restart of the server.
         tally: counts games, turns and verdicts.
+        games: has the games played; here if None.
 
     Attributes:
         players: who takes part.
@@ -112,10 +114,10 @@ class Manager:
         *,
         begun: Begun | None = None,
         tally: Tally | None = None,
+        games: Games | None = None,
     ) -> None:
         self._settings = settings
         self._seed = seed
-        self._tally = tally or Tally()
         self.ledger = ledger
         name = settings.tournament.name
         self._progress: Callable[[Progress], None] = lambda news: progress(
@@ -125,6 +127,9 @@ class Manager:
         self._is_new = begun is None
         order = _in_order(seats, settings, begun)
         self.players = Players(order, most_strikes(settings.tournament), ledger, self._told_out)
+        self._games = games or GamesHere(
+            ledger, settings.clocks, self.players.sanction, tally or Tally()
+        )
         self.decisions = asyncio.Lock()
         self.results: dict[str, Result] = {}
         self.is_closed = False
@@ -193,6 +198,11 @@ class Manager:
         return [*self.players, *self._entering]
 
     @property
+    def seats(self) -> Sequence[Seat]:
+        """The seats of all these."""
+        return [*self.players.seats, *self._entering.values()]
+
+    @property
     def size(self) -> int:
         """How many take part now."""
         return len(self.players.field.active) + len(self._entering)
@@ -235,6 +245,10 @@ class Manager:
     def gone(self, name: str) -> None:
         """A player is away, and need not be waited for."""
         self.players[name].is_absent = True
+
+    def open_games(self, name: str) -> Sequence[str]:
+        """The games that a player is in now, by their pairings."""
+        return [game for game in self._running if name in self._open[game].players]
 
     def is_away(self, name: str) -> bool:
         """Whether a player is not back after a restart."""
@@ -341,7 +355,7 @@ class Manager:
         bind_contextvars(tournament=self._settings.tournament.name, game=pairing.game)
         began = time.monotonic()
         await self._leave_what_cannot_go_on(pairing)
-        report: GameReport | None = None
+        played: Played | None = None
         result: Result | None = None
         for _ in (1, 2):
             unseated = self.players.unseated(pairing.players)
@@ -349,9 +363,9 @@ class Manager:
                 result = unplayed(pairing, unseated, "forfeit")
                 await self.ledger.settle(result)
                 break
-            report = await self._attempt(pairing, unseated)
-            if report is not None:
-                result = result_of(pairing, report, unseated)
+            played = await self._attempt(pairing, unseated)
+            if played is not None:
+                result = played.result
                 break
         if result is None:
             result = unplayed(pairing, {}, "void")
@@ -359,11 +373,9 @@ class Manager:
         self._queue.finished(pairing.game, time.monotonic() - began)
         self._running.discard(pairing.game)
         self._take(result)
-        self._progress(GameOver(pairing, result, report))
+        self._progress(GameOver(pairing, result, None if played is None else played.plies))
 
-    async def _attempt(
-        self, pairing: Pairing, unseated: Mapping[str, Verdict]
-    ) -> GameReport | None:
+    async def _attempt(self, pairing: Pairing, unseated: Mapping[str, Verdict]) -> Played | None:
         """Play a game, or go on with it; None if that fails for a fault of ours."""
         begun = self._records.pop(pairing.game, None)
         if begun is None:
@@ -371,11 +383,7 @@ class Manager:
         book = self._book(pairing, unseated, begun)
         self._progress(GameStarts(pairing, book.table.game))
         try:
-            sink = await self.ledger.open(book)
-            clocks = self._settings.clocks
-            croupier = Croupier(book.table, clocks, sink, self.players.sanction, self._tally)
-            with self._tally.game():
-                return await croupier.play(begun, self._absent(book))
+            return await self._games.play(book, self._absent(book))
         except StorageFailed:
             raise
         except Exception:
@@ -386,22 +394,12 @@ class Manager:
     def _book(
         self, pairing: Pairing, unseated: Mapping[str, Verdict], begun: Record | None
     ) -> Book:
-        game, attempt = self._settings.game, self._attempts[pairing.game]
-        # a player that is asked an old request again answers as before: a new try has its own ids
-        game_id = pairing.game if attempt == 1 else f"{pairing.game}-{attempt}"
-        seed = Draws(self._seed, "game", pairing.block).bits() >> 1
-        if begun is not None:
-            header = begun.header
-            seats = {seat.color: self.players[seat.name].seat for seat in header.players}
-            seated = {seat.name for seat in header.players}
-            unseated = {name: why for name, why in unseated.items() if name not in seated}
-            table = Table(header.game, header.board, header.rules, seats)
-            return Book(pairing, attempt, table, seed, game.board, unseated, begun)
-        names = [name for name in pairing.players if name not in unseated]
-        board = game.board.build(seed, rules=game.rules, players=len(pairing.players))
-        seats = {color: self.players[name].seat for color, name in zip(Color, names, strict=False)}
-        table = Table(game_id, board, game.rules, seats)
-        return Book(pairing, attempt, table, seed, game.board, unseated)
+        attempt = self._attempts[pairing.game]
+        return book_of(
+            *(pairing, self._settings.game, self._seed, attempt, unseated),
+            lambda name: self.players[name].seat,
+            begun,
+        )
 
     def _absent(self, book: Book) -> dict[Color, Fault]:
         """Those at the table who can't play: in a game that goes on after a restart."""
@@ -467,7 +465,7 @@ class Manager:
         """Whether a player is in a game, or at the start or the end of all."""
         if self._is_asking or self.is_closed:
             return True
-        return any(name in self._open[game].players for game in self._running)
+        return bool(self.open_games(name))
 
     # -- for the operator's orders
 
@@ -595,7 +593,9 @@ class Manager:
             }
         for name, task in asked.items():
             fault = fault_of_ack(task.result(), phase)
-            if fault is not None and self.players[name].fault is None:
+            if fault is not None and fault.verdict is Verdict.ABSENT:
+                self.gone(name)  # whoever held its connection is no more, and it is not back yet
+            elif fault is not None and self.players[name].fault is None:
                 await self.players.out(name, fault)
                 await self.players.dismiss(name, fault)
 
@@ -612,9 +612,9 @@ class Manager:
         self._open = {p.game: p for p in begun.issued if p.game not in begun.results}
         self.players.restore(begun.out, begun.strikes)
         ejections: Counter[str] = Counter()
-        for name, fault in begun.ejections():
+        for game, name, fault in begun.ejections():
             ejections[name] += 1
-            self.players.found_ejected(name, fault, ejections[name])
+            self.players.found_ejected(game, name, fault, ejections[name])
         self.players.dismiss_out()
         self._queue.add([pairing for pairing in self._open.values() if not pairing.is_bye])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,6 +70,8 @@ class Players(Mapping[str, Player]):
         self._most = most
         self._ledger = ledger
         self._told_out = told_out
+        self._sanctioned: set[tuple[str, str]] = set()
+        self._sanctioning = asyncio.Lock()
 
     def __getitem__(self, name: str) -> Player:
         return self._players[name]
@@ -130,10 +133,24 @@ class Players(Mapping[str, Player]):
             return False
         player.strikes += 1
         await self._ledger.strikes(name, player.strikes)
-        if player.strikes < self._most and player.seat.pardon():
+        if player.strikes < self._most and await player.seat.pardon():
             return False
         await self.out(name, fault)
         return True
+
+    async def sanction_once(self, game: str, name: str, fault: Fault) -> bool:
+        """The same for an ejection that may be told of more than once; it counts once.
+
+        Args:
+            game: what its game is called on the wire.
+        """
+        async with self._sanctioning:
+            if (game, name) not in self._sanctioned:
+                self._sanctioned.add((game, name))
+                return await self.sanction(name, fault)
+            if self[name].fault is None:
+                await self[name].seat.pardon()
+            return self[name].fault is not None
 
     async def out(self, name: str, fault: Fault) -> None:
         """A player is out, which is written down; its seat is still to be dismissed."""
@@ -156,13 +173,15 @@ class Players(Mapping[str, Player]):
         for name, number in strikes.items():
             self[name].strikes = number
 
-    def found_ejected(self, name: str, fault: Fault, number: int) -> None:
+    def found_ejected(self, game: str, name: str, fault: Fault, number: int) -> None:
         """A game tells of an ejection; where that was not written down any more, it counts too.
 
         Args:
+            game: what it is called on the wire.
             number: how many such there are so far.
         """
         player = self[name]
+        self._sanctioned.add((game, name))
         player.strikes = max(player.strikes, number)
         if player.fault is None and player.strikes >= self._most:
             player.fault = fault

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from croupier_common.verdict import Fault
-from croupier_server.croupier import GameReport
 from croupier_server.tournament.model import Pairing, Result
 
 __all__ = [
@@ -44,11 +43,11 @@ class GameStarts:
 
 @dataclass(frozen=True, slots=True)
 class GameOver:
-    """A pairing has its result; the report is there where a game was played."""
+    """A pairing has its result; ``plies`` is how long its game was, where one was played."""
 
     pairing: Pairing
     result: Result
-    report: GameReport | None
+    plies: int | None
     tournament: str = field(default="", compare=False, kw_only=True)
 
 

@@ -96,7 +96,12 @@ def load(connection: Connection, views: Views, tournament: str) -> WallPage:
 def routes(site: Site) -> list[Route]:
     """The wall, its twin, and the streams."""
     # its own look at the database, so that no page that takes long stands before a move
-    spectators = Spectators(site.reader, site.settings.storage.where, stopping=site.stopping)
+    spectators = Spectators(
+        site.reader,
+        site.settings.storage.where,
+        stopping=site.stopping,
+        bell=site.services.get("bell"),
+    )
     site.services["spectators"] = spectators
     web = site.settings.web
     places = Places(web.max_viewers, web.max_viewers_per_address)

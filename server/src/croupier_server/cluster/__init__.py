@@ -1,0 +1,1 @@
+"""Many processes and machines: gateways, workers and managers, joined by NATS (docs/cluster.md)."""
