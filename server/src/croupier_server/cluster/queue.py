@@ -108,10 +108,10 @@ class Delivery:
         with suppress(NatsError):
             await self._msg.in_progress()
 
-    async def give_back(self) -> None:
-        """Another worker is to go on with it, at once."""
+    async def give_back(self, after_s: float = 0.0) -> None:
+        """Another worker is to go on with it, at once or after a while."""
         with suppress(NatsError):
-            await self._msg.nak()
+            await self._msg.nak(after_s or None)
 
 
 class GamesQueue:
