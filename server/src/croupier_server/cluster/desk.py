@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import structlog
 
 from croupier_common.messages import ErrorCode
-from croupier_server.cluster.link import Link, NoOneThere, NoReply, Served
+from croupier_server.cluster.link import Link, LinkDown, NoOneThere, NoReply, Served
 from croupier_server.cluster.remote_seat import Patience, RemoteSeat, seat_subject
 from croupier_server.cluster.wire import (
     Message,
@@ -124,6 +125,8 @@ class Desk:
             ("missing", self._hear_missing),
         ):
             self._served.append(await self._link.serve(f"{self._link.root}.{subject}", handler))
+        with suppress(LinkDown):  # then the gateways hear of it when they ask
+            await self._link.publish(f"{self._link.root}.active", Message({"op": "active"}))
 
     async def close(self) -> None:
         """Answer nobody any more."""

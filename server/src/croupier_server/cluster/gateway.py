@@ -52,14 +52,18 @@ class ClusterGateway(WebSocketGateway):
         super().__init__(settings, _not_here, _not_here, tally)
         self._link = link
         self._services: dict[str, SeatService] = {}
+        self._params: dict[str, JoinParams] = {}  # of those who joined here
         self._freed = asyncio.Event()  # set whenever somebody is held here no more
         self._is_leaving = False
-        self._there: Served | None = None
+        self._there: list[Served] = []
         self._finding: dict[str, asyncio.Lock] = {}
 
     async def start(self) -> None:
         """See the base."""
-        self._there = await self._link.serve(f"{self._link.root}.gateway", self._say_here)
+        self._there = [
+            await self._link.serve(f"{self._link.root}.gateway", self._say_here),
+            await self._link.serve(f"{self._link.root}.active", self._hear_active),
+        ]
         await super().start()
 
     async def verify(self) -> None:
@@ -73,8 +77,8 @@ class ClusterGateway(WebSocketGateway):
         goodbye = CloseCode.RESTARTING, "the server restarts"
         self.shut(*goodbye)
         await self.stop(*goodbye)
-        if self._there is not None:
-            await self._there.stop()
+        for served in self._there:
+            await served.stop()
         if not await self._has_others():
             await self._let_all_go()
             return
@@ -113,16 +117,34 @@ class ClusterGateway(WebSocketGateway):
         key = session_key(seat.token)
         await self._serve(key, seat)
         try:
-            question = {"op": "admit", "key": key, "params": join_params_to_json(params)}
-            answer = await self._ask(Message(question))
-            return Admission(
-                answer.text("name"),
-                None if answer.head.get("age") is None else answer.whole("age"),
-                _clocks(answer.head),
-            )
+            admission = await self._ask_to_admit(key, params)
         except BaseException:
             await self._let_go(key)
             raise
+        self._params[key] = params
+        return admission
+
+    async def _ask_to_admit(self, key: str, params: JoinParams) -> Admission:
+        question = {"op": "admit", "key": key, "params": join_params_to_json(params)}
+        answer = await self._ask(Message(question))
+        age = None if answer.head.get("age") is None else answer.whole("age")
+        return Admission(answer.text("name"), age, _clocks(answer.head))
+
+    async def _hear_active(self, _: Message) -> None:
+        """A manager is new in its place: it hears of all who are here, since lobbies are not kept.
+
+        Those that it knows stay; who it can't have is sent away, to join again.
+        """
+        for key, service in list(self._services.items()):
+            seat = service.seat
+            if seat.is_dismissed or seat.connection is None:
+                continue
+            params = self._params.get(key) or _params_of(seat)
+            try:
+                await self._ask_to_admit(key, params)
+            except Refused as refused:
+                log.info("player is sent away", player=seat.name, reason=str(refused))
+                seat.send_away(CloseCode.RESTARTING, "join again")
 
     async def _left(self, seat: WebSocketSeat) -> bool:
         """See the base."""
@@ -208,6 +230,7 @@ class ClusterGateway(WebSocketGateway):
         def gone(_: Seat) -> None:
             if self._services.get(key) is service:
                 del self._services[key]
+                self._params.pop(key, None)
             self._freed.set()
             if self._sessions.get(key) is seat:
                 del self._sessions[key]
@@ -217,6 +240,7 @@ class ClusterGateway(WebSocketGateway):
 
     async def _let_go(self, key: str) -> None:
         service = self._services.pop(key, None)
+        self._params.pop(key, None)
         self._sessions.pop(key, None)
         self._freed.set()
         if service is not None:
@@ -230,6 +254,18 @@ class ClusterGateway(WebSocketGateway):
             lock_gone = self._finding.pop
             asyncio.get_running_loop().call_later(60.0, lock_gone, key, None)
         return lock
+
+
+def _params_of(seat: WebSocketSeat) -> JoinParams:
+    """What a player has said of itself, as far as its seat knows."""
+    return JoinParams(
+        protocol=PROTOCOL,
+        name=seat.name,
+        age=seat.age,
+        events=seat.wants_events,
+        legal_actions=seat.wants_legal_actions,
+        max_games=seat.max_games,
+    )
 
 
 def _told(entry: object) -> tuple[int, str]:

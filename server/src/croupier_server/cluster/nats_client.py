@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any, Final, Protocol, cast
 
-from nats.aio.client import Client, Server
+from nats.aio.client import PING_PROTO, Client, Server
 from nats.aio.msg import Msg
 
 __all__ = ["NatsClient", "Subscription", "in_words", "next_server", "subscribe"]
@@ -23,12 +23,19 @@ class NatsClient(Client):
     """The client, but that it keeps nothing for later of what it could not send.
 
     As it is, it sends that after a reconnect, and before that it waits for the old line to take
-    what it was given, which on one that is dead takes the system a quarter of an hour.
+    what it was given, which on one that is dead takes the system a quarter of an hour. And it
+    sends pings ahead of what waits to be sent, so that a pong says nothing of that.
     """
 
     async def _process_op_err(self, e: Exception) -> None:
         self._abort()
         await super()._process_op_err(e)
+
+    async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
+        pongs: list[asyncio.Future[Any]] = self._pongs  # pyright: ignore[reportUnknownMemberType] - untyped there
+        pongs.append(asyncio.Future() if future is None else future)
+        await self._send_command(PING_PROTO)
+        await self._flush_pending()
 
     def forget_unsent(self) -> None:
         """Never send what it has been given and could not send."""
