@@ -64,7 +64,7 @@ async def joined(group: asyncio.TaskGroup, port: int, name: str) -> asyncio.Task
             task = group.create_task(Script(name).play(port, answered))
             await answered.wait()
             await asyncio.wait({task}, timeout=CLOSED_S)
-            if not task.done():
+            if not task.done() or "error" not in task.result().received[0]:
                 return task
 
 
