@@ -69,6 +69,18 @@ async def test_request_is_answered_by_whoever_serves_its_subject(nats_server: Na
             await b.request("test.1.x", asked, 5)
 
 
+async def test_subject_is_served_and_served_no_more_from_the_moment_that_it_is_said(
+    nats_server: NatsServer,
+) -> None:
+    async with linked(nats_server.url, nats_server.url) as (a, b):
+        for _ in range(200):
+            served = await a.serve("test.1.x", echo)
+            assert (await b.request("test.1.x", Message({}, "x"), 5)).body == "x"
+            await served.stop()
+            with pytest.raises(NoOneThere):
+                await b.request("test.1.x", Message({}), 5)
+
+
 async def test_handler_that_fails_is_an_error_and_one_that_is_silent_no_reply(
     nats_server: NatsServer,
 ) -> None:

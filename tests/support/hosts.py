@@ -11,7 +11,7 @@ from croupier_server.cluster.nats_server import NatsServer
 from croupier_server.settings import Settings
 from croupier_server.tournament.progress import Progress, TournamentResult
 from support import wire
-from support.databases import made_database
+from support.databases import made_database, require_postgresql
 from support.nats import has_nats
 from support.needs import require
 
@@ -32,6 +32,7 @@ async def anywhere(
         yield request.param
         return
     require_cluster()
+    require_postgresql()
     from support.clustered import run_clustered
 
     async with NatsServer(tmp_path / "nats") as nats:

@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from croupier_common.jsontypes import shown
-from croupier_server.cluster.link import Link, NoOneThere, NoReply
+from croupier_server.cluster.link import Link, LinkDown, NoOneThere, NoReply
 from croupier_server.cluster.wire import Message
 from croupier_server.errors import CroupierError, ServerFault
 
@@ -29,7 +29,7 @@ async def ask_manager(link: Link, question: Message, within_s: float | None = No
         within_s: how long to wait for one; for ever if None.
 
     Raises:
-        NoManager: nobody answered in time.
+        NoManager: nobody answered in time, or the link was closed.
         ServerFault: the manager failed at it.
     """
     try:
@@ -37,6 +37,8 @@ async def ask_manager(link: Link, question: Message, within_s: float | None = No
             return await _answer(link, question)
     except TimeoutError:
         raise NoManager(f"no manager answers within {within_s} s") from None
+    except LinkDown as problem:
+        raise NoManager(str(problem)) from None
 
 
 async def _answer(link: Link, question: Message) -> Message:
@@ -45,6 +47,8 @@ async def _answer(link: Link, question: Message) -> Message:
             answer = await link.request(f"{link.root}.manager", question, _SLICE_S)
         except NoOneThere:
             await asyncio.sleep(_AGAIN_S)
+        except LinkDown:  # at once: to go on at once would hold up the loop for good
+            await link.connected()
         except NoReply:
             continue
         else:

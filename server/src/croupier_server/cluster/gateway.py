@@ -67,9 +67,13 @@ class ClusterGateway(WebSocketGateway):
         await super().start()
 
     async def verify(self) -> None:
-        """The link was lost and is back: let go of whom others have taken over meanwhile."""
+        """The link was lost and is back: let go of whom others have taken over meanwhile.
+
+        Who is connected here is here: the newest connection wins.
+        """
         for service in list(self._services.values()):
-            await service.verify()
+            if service.seat.connection is None:
+                await service.verify()
 
     async def leave_to_others(self) -> None:
         """Stop: all are sent away, to come back to other gateways that take them over from here."""
@@ -235,7 +239,7 @@ class ClusterGateway(WebSocketGateway):
             if self._sessions.get(key) is seat:
                 del self._sessions[key]
 
-        self._services[key] = service = SeatService(self._link, seat, gone)
+        self._services[key] = service = SeatService(self._link, seat, gone, self._tally.traces)
         await service.start(state)
 
     async def _let_go(self, key: str) -> None:

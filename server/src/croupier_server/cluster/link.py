@@ -42,6 +42,9 @@ _FLUSH_S: Final = 2
 _STUCK_S: Final = 20.0
 """Without a connection for so long, the client is made to begin anew, whatever it is doing."""
 
+_TOLD_S: Final = 0.05
+"""The client tells of a connection that is lost a moment after it has found that."""
+
 _NO_RESPONDERS: Final = "503"
 
 
@@ -191,9 +194,12 @@ class Link:
         Raises:
             LinkDown: it was closed, and never will be.
         """
-        if not self._is_open:
-            raise LinkDown("the link is closed")
-        await self._up.wait()
+        while self._is_open:
+            await self._up.wait()
+            if self._client.is_connected:
+                return
+            await asyncio.sleep(_TOLD_S)
+        raise LinkDown("the link is closed")
 
     async def close(self) -> None:
         """Serve nothing more and disconnect; may be called twice."""

@@ -27,13 +27,14 @@ class NatsClient(Client):
     sends pings ahead of what waits to be sent, so that a pong says nothing of that.
     """
 
+    _pongs: list[asyncio.Future[Any]]
+
     async def _process_op_err(self, e: Exception) -> None:
         self._abort()
         await super()._process_op_err(e)
 
     async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
-        pongs: list[asyncio.Future[Any]] = self._pongs  # pyright: ignore[reportUnknownMemberType] - untyped there
-        pongs.append(asyncio.Future() if future is None else future)
+        self._pongs.append(asyncio.Future() if future is None else future)
         await self._send_command(PING_PROTO)
         await self._flush_pending()
 

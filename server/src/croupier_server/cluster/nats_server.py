@@ -35,6 +35,9 @@ log = structlog.get_logger(__name__)
 MAX_PAYLOAD: Final = 8 << 20
 """The longest message, in bytes: a record of a large game fits."""
 
+PING: Final = "5s"
+"""How often a client has to show that it is there; who is cut off is not asked for long."""
+
 _START_S: Final = 20.0
 _LOOK_S: Final = 0.01
 _TETHER: Final = "croupier_server.cluster.tether"
@@ -188,6 +191,8 @@ class NatsServer:
             "listen": f"127.0.0.1:{self._port or -1}",
             "server_name": "croupier",
             "max_payload": MAX_PAYLOAD,
+            "ping_interval": PING,
+            "ping_max": 2,
             "authorization": {"token": self._token},
             "jetstream": {"store_dir": str(self._folder / "store")},
             "ports_file_dir": str(self._folder / "ports"),

@@ -21,6 +21,7 @@ from croupier_server.cluster.link import Link, LinkDown, NoOneThere, NoReply
 from croupier_server.cluster.wire import Message, WireError, answer_from, fault_to_json
 from croupier_server.errors import Fenced, ServerFault
 from croupier_server.gateway.told import about
+from croupier_server.operations.traces import current_traceparent
 from croupier_server.seats import Answer, Call, Kind, NoAnswer
 from croupier_server.settings import Settings
 
@@ -136,6 +137,8 @@ class RemoteSeat:
         """
         self._game = call.id.rpartition(":")[0]
         head = self._head("ask", id=call.id, method=call.METHOD, budget_ms=budget_ms)
+        if (parent := current_traceparent()) is not None:
+            head["traceparent"] = parent
         most_s = math.inf if budget_ms is None else self._guard_s(budget_ms)
         reply = None
         if await self._is_its_turn():

@@ -29,6 +29,7 @@ from croupier_server.ending import to_its_end
 from croupier_server.errors import NotMade, StorageFailed, TournamentOver, UserError, first_of
 from croupier_server.gateway.house_seat import HousePool
 from croupier_server.operations import news as operations_news
+from croupier_server.operations.retention import kept_for
 from croupier_server.operations.tally import Gauges
 from croupier_server.operations.watch import Watch
 from croupier_server.room import House, Room
@@ -231,7 +232,11 @@ class _Manager:
     async def run(self, *, is_new: bool) -> TournamentResult:
         """Wait until no other manager is active, and play."""
         watch, where = self._watch, _database(self._played[0])
-        async with await self._opened(where) as database, watch.over(database, where):
+        async with (
+            await self._opened(where) as database,
+            watch.over(database, where),
+            kept_for(database, self._played[0].storage.keep_days),
+        ):
             pool = HousePool(1)
             try:
                 return await self._play(database, pool, is_new=is_new)

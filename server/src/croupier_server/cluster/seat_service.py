@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -25,7 +25,11 @@ from croupier_server.cluster.wire import (
 )
 from croupier_server.gateway.player import WebSocketSeat
 from croupier_server.gateway.seat_state import Asked, SeatState
+from croupier_server.operations.traces import continued
 from croupier_server.seats import Answer, NoAnswer
+
+if TYPE_CHECKING:
+    from croupier_server.operations.spans import Traces
 
 __all__ = ["RawCall", "SeatService"]
 
@@ -102,14 +106,20 @@ class SeatService:
     Args:
         seat: holds the player.
         on_gone: told when another gateway has the player; the seat was given up by then.
+        traces: follows the requests of games that are traced, if any are.
     """
 
     def __init__(
-        self, link: Link, seat: WebSocketSeat, on_gone: Callable[[WebSocketSeat], None]
+        self,
+        link: Link,
+        seat: WebSocketSeat,
+        on_gone: Callable[[WebSocketSeat], None],
+        traces: Traces | None = None,
     ) -> None:
         self._link = link
         self._seat = seat
         self._on_gone = on_gone
+        self._traces = traces
         self._subject = seat_subject(link.root, seat.session or "")
         self._served: Served | None = None
         self._is_over = False
@@ -236,7 +246,8 @@ class SeatService:
             budget_ms = whole_from_json(message.head.get("budget_ms"), "budget_ms")
             call = RawCall(request, message.text("method"), message.body)
             asked = self._begin(call, budget_ms, epoch)
-        return await asked.answer_for(message.text("from"))
+        with continued(self._traces, message.head.get("traceparent"), self._seat.kind):
+            return await asked.answer_for(message.text("from"))
 
     def _begin(self, call: RawCall, budget_ms: int | None, epoch: int) -> _Open:
         """Send it to the player, before anything that came after it."""

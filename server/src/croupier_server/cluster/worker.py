@@ -68,23 +68,23 @@ class Worker:
                 if ended.done():
                     await ended
         except asyncio.CancelledError:
-            taking.cancel()
-            await to_its_end(self._wind_up())
+            await to_its_end(self._wind_up(taking))
             raise
         finally:
             self._link.on_reconnect.remove(self._link_is_back)
-            taking.cancel()
             beating.cancel()
-            await to_its_end(self._give_back())
+            await to_its_end(self._give_back(taking))
 
-    async def _wind_up(self) -> None:
+    async def _wind_up(self, taking: asyncio.Task[None]) -> None:
         """Let the games that run come to their ends, as long as the settings let them."""
+        await _ended(taking)
         if self._drain_s and self._games:
             log.warning("no new games; the worker stops when those that run are over")
             await asyncio.wait(set(self._games), timeout=self._drain_s)
 
-    async def _give_back(self) -> None:
+    async def _give_back(self, taking: asyncio.Task[None]) -> None:
         """Let others go on with the games that run here."""
+        await _ended(taking)  # or it might take what another has just given back
         games = dict(self._games)
         for task in games:
             task.cancel()
@@ -167,3 +167,15 @@ class Worker:
         with suppress(LinkDown):  # the manager looks by itself, now and then
             told = Message({"op": "ended", "pairing": offer.pairing})
             await self._link.publish(f"{self._link.root}.ended", told)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Have a task end, and wait until it has.
+
+    To cancel it once is not enough: where a message comes at that moment, ``asyncio.wait_for``,
+    by which the client of NATS waits, gives the message and forgets the cancellation (before
+    Python 3.12).
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=0.1)
