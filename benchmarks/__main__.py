@@ -13,7 +13,20 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from benchmarks import crowd, grading, journal, pages, rules, standings, startup, turns, viewers
+from benchmarks import (
+    cluster,
+    cluster_idle,
+    cluster_sim,
+    crowd,
+    grading,
+    journal,
+    pages,
+    rules,
+    standings,
+    startup,
+    turns,
+    viewers,
+)
 from benchmarks.processes import Failed
 from benchmarks.report import Part
 from benchmarks.sizes import SIZES, Size
@@ -28,8 +41,14 @@ PARTS: Final[Mapping[str, Callable[[Size], Part]]] = {
     "viewers": viewers.measure,
     "pages": pages.measure,
     "grading": grading.measure,
+    "cluster": cluster.measure,
+    "cluster-idle": cluster_idle.measure,
+    "cluster-sim": cluster_sim.measure,
 }
 """By name, what can be measured."""
+
+ASKED_FOR: Final = frozenset({"cluster", "cluster-idle", "cluster-sim"})
+"""What is measured only if it is named, since it needs PostgreSQL and minutes."""
 
 USAGE: Final = 2
 INTERRUPTED: Final = 130
@@ -53,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
         "parts",
         nargs="*",
         metavar="PART",
-        help=f"what to measure: {', '.join(PARTS)}; all if none is named",
+        help=f"what to measure: {', '.join(PARTS)}; all but the cluster's if none is named",
     )
     found.add_argument("--quick", action="store_true", help="a first look, in some seconds")
     found.add_argument("--json", metavar="FILE", help="write all figures there too")
@@ -73,7 +92,8 @@ def main(arguments: Sequence[str]) -> int:
             Path(options.json).touch()  # now, and not when all has been measured
         except OSError as problem:
             commands.error(f"{options.json}: {problem.strerror}")
-    chosen = [name for name in PARTS if not options.parts or name in options.parts]
+    named = options.parts or PARTS.keys() - ASKED_FOR
+    chosen = [name for name in PARTS if name in named]
     try:
         found = measure(chosen, SIZES["quick" if options.quick else options.size])
     except Failed as problem:

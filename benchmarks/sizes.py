@@ -6,7 +6,54 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["SIZES", "Size"]
+__all__ = ["SIZES", "Crowd", "Cup", "Feigned", "Size"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cup:
+    """A round robin that is played in one process and in a cluster.
+
+    Attributes:
+        blocks: in how many blocks of two games each player plays.
+        seconds: how long it may take; more is a failure.
+    """
+
+    at_once: int
+    players: int
+    blocks: int
+    seconds: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Players of a gateway, of which most are idle, and how long they are looked at.
+
+    Attributes:
+        games: how many are played at once.
+        think_ms: what players take for a turn, at least and at most.
+        rest_s: how long nobody plays at all, then how long those games go on.
+    """
+
+    players: int
+    games: int
+    think_ms: tuple[int, int]
+    rest_s: float
+    play_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Feigned:
+    """Tournaments whose games are not played, only decided after a drawn time.
+
+    Attributes:
+        blocks: in how many blocks of two games each player plays, about.
+        game_s: how long a game takes, in the mean.
+    """
+
+    workers: int
+    players: int
+    blocks: int
+    game_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +69,9 @@ class Size:
         graded: how many submissions are graded together, each number in a run of its own.
         graded_blocks: how many blocks each of them plays.
         pair_seconds: how long one server and its load may take; more is a failure.
+        cups: what one process and a cluster play.
+        crowd: who is connected to a cluster.
+        feigned: what many workers pretend to play.
     """
 
     perft_depth: int
@@ -41,6 +91,9 @@ class Size:
     pages: int
     graded: tuple[int, ...]
     graded_blocks: int
+    cups: tuple[Cup, ...]
+    crowd: Crowd
+    feigned: Feigned
 
 
 SIZES: Final[Mapping[str, Size]] = {
@@ -62,6 +115,9 @@ SIZES: Final[Mapping[str, Size]] = {
         pages=100,
         graded=(12, 24, 48),
         graded_blocks=20,
+        cups=(Cup(1, 10, 9), Cup(8, 32, 8), Cup(30, 100, 6)),
+        crowd=Crowd(10_000, 1_000, (1_000, 3_000), 20.0, 60.0),
+        feigned=Feigned(100, 1_000, 10, 2.0),
     ),
     "quick": Size(
         perft_depth=2,
@@ -81,6 +137,9 @@ SIZES: Final[Mapping[str, Size]] = {
         pages=20,
         graded=(6,),
         graded_blocks=20,
+        cups=(Cup(1, 6, 5), Cup(8, 16, 8)),
+        crowd=Crowd(500, 50, (500, 1_500), 5.0, 10.0),
+        feigned=Feigned(20, 200, 3, 0.5),
     ),
     "tiny": Size(
         perft_depth=2,
@@ -100,5 +159,8 @@ SIZES: Final[Mapping[str, Size]] = {
         pages=3,
         graded=(1,),
         graded_blocks=2,
+        cups=(Cup(2, 4, 1),),
+        crowd=Crowd(40, 4, (10, 50), 1.0, 3.0),
+        feigned=Feigned(4, 20, 2, 0.05),
     ),
 }

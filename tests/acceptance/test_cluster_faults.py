@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from nats.js import JetStreamContext
@@ -26,31 +23,16 @@ from support.chaos_proxy import ChaosProxy
 from support.faketime import SetClock, require_faketime
 from support.fleet import ROLES, Fleet, Running, fleet
 from support.hosts import require_cluster
-from support.killed import Kept, undisturbed
+from support.killed import Kept
 from support.needs import require
 from support.own_postgres import OwnPostgres
+from support.same_end import NAMES, VALUES, right, same_end
 
 pytestmark = [pytest.mark.timeout(240)]
-
-NAMES = ["eve", "finn", "gil", "hana"]
-VALUES = {
-    "players": 3 + len(NAMES),
-    "format": "round-robin",
-    "board": "6x6,fish=1-5",
-    "think_s": 0.03,
-}
-
 
 SLOW_MS = 400
 STREAM = "croupier-1-games"
 TAKEN = "another worker has this game now"
-
-
-@cache
-def right() -> Kept:
-    """What the same file comes to in one process without any fault."""
-    with TemporaryDirectory() as folder:
-        return undisturbed(Path(folder) / "right", NAMES, **VALUES)
 
 
 @dataclass
@@ -104,22 +86,7 @@ class Cluster:
 
     async def finished(self) -> Kept:
         """Wait for the end, and see that it is the right one."""
-        active = [manager for manager in self.managers if manager.is_running]
-        statuses = await asyncio.gather(*(manager.ended() for manager in active))
-        assert set(statuses) == {0}, "\n".join(manager.told() for manager in active)
-        for player in self.players:
-            assert await player.ended() == 0, player.told()
-        kept = await self.fleet.kept()
-        told = "\n".join(manager.told() for manager in self.managers)
-        assert "is out" not in told
-        assert "ejected" not in told
-        assert kept.status == "finished"
-        assert not kept.result["faults"], kept.result["faults"]
-        assert kept.results == right().results
-        assert kept.digests == right().digests
-        assert kept.result["standings"] == right().result["standings"]
-        assert json.dumps(kept.result["games"]) == json.dumps(right().result["games"])
-        return kept
+        return await same_end(self.fleet, self.managers, self.players)
 
 
 @asynccontextmanager

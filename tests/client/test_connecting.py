@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+import sys
+import time
 
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from croupier_client import connecting
 from croupier_client.connecting import Unreachable, check_url, open_connection
 from croupier_client.errors import BadURL
+from support.netns import Net
+
+SERVER = """
+import asyncio, sys
+from websockets.asyncio.server import serve
+
+async def greet(connection):
+    await connection.send("hello")
+    await connection.wait_closed()
+
+async def main():
+    async with serve(greet, sys.argv[1], 0, ping_interval=None) as server:
+        print(next(iter(server.sockets)).getsockname()[1], flush=True)
+        await server.serve_forever()
+
+asyncio.run(main())
+"""
 
 
 def free_port() -> int:
@@ -160,3 +181,28 @@ async def test_name_that_is_unknown_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(connecting, "_attempt", fail)
     with pytest.raises(Unreachable, match="Name or service not known"):
         await open_connection("ws://nowhere.invalid", retry_s=0, tell=pytest.fail)
+
+
+@pytest.mark.full
+async def test_server_whose_machine_is_gone_is_found_out_by_who_only_waits() -> None:
+    with Net() as net:
+        here, there = net.here(), net.host("server")
+        serving = there.popen(
+            [sys.executable, "-c", SERVER, there.address], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert serving.stdout is not None
+            port = int(await asyncio.to_thread(serving.stdout.readline))
+            url = f"ws://{there.address}:{port}"
+            connection = await open_connection(url, retry_s=10, tell=pytest.fail)
+            assert await connection.recv() == "hello"
+            await asyncio.to_thread(there.cut)
+            began = time.monotonic()
+            with pytest.raises(ConnectionClosed):
+                async with asyncio.timeout(30):
+                    await connection.recv()
+            assert time.monotonic() - began < 20
+            assert here
+        finally:
+            serving.kill()
+            serving.communicate()

@@ -60,8 +60,6 @@ def test_missing_extra_is_told_with_how_to_get_it(
     ("options", "told"),
     [
         (["--data", "here"], "storage.url: several processes write to one database"),
-        (["--player", "Pingu=./pingu"], "penguin bridge ws://HOST:PORT --name NAME -- COMMAND"),
-        (["--course-port", "0"], "server.course_port, --course-port: the course's TCP protocol"),
         (["--practice"], "run another `croupier serve --practice`"),
     ],
 )

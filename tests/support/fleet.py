@@ -7,20 +7,41 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection
 
 from croupier_server.storage.database import Database
 from support.front import Front
 from support.killed import PATIENCE_S, PLAYER, SETTINGS, Kept, written
 
+T = TypeVar("T")
+
 READY_S: Final = 40.0
 
 ROLES: Final = (sys.executable, "-m", "croupier_server")
 PLAYERS: Final = (sys.executable, "-m", "croupier_client")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where processes run: at what address others reach them, and how they get there.
+
+    Attributes:
+        env: by what addresses they reach others, where those are not the fleet's.
+        before: the command that starts a command there.
+    """
+
+    address: str = "127.0.0.1"
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    before: Sequence[str] = ()
+
+
+HERE: Final = Place()
 
 
 @dataclass(eq=False)
@@ -55,11 +76,15 @@ class Running:
                 self._news.clear()
                 await self._news.wait()
 
-    async def logs(self, text: str, within_s: float = READY_S) -> None:
-        """Wait until it has logged something with that in it."""
+    async def logs(self, text: str, within_s: float = READY_S, before: int = 0) -> None:
+        """Wait until it has logged something with that in it, more often than `before`."""
         async with asyncio.timeout(within_s):
-            while text not in await asyncio.to_thread(self.log.read_text, encoding="utf-8"):  # noqa: ASYNC110 - another process writes
+            while await asyncio.to_thread(self.logged, text) <= before:  # noqa: ASYNC110 - another process writes
                 await asyncio.sleep(0.05)
+
+    def logged(self, text: str) -> int:
+        """How often it has logged that."""
+        return self.log.read_text(encoding="utf-8").count(text)
 
     @property
     def is_running(self) -> bool:
@@ -112,6 +137,7 @@ class Fleet:
         command: Sequence[str],
         env: Mapping[str, str] | None = None,
         before: Sequence[str] = ROLES,
+        at: Place = HERE,
     ) -> Running:
         """Start a process.
 
@@ -124,33 +150,40 @@ class Fleet:
             "CROUPIER_CLUSTER__NATS": self.nats,
             "CROUPIER_STORAGE__URL": self.database,
             "CROUPIER_CLUSTER__LOST_MS": "2000",
+            **at.env,
             **(env or {}),
         }
         with log.open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
-                *before, *command, stdout=PIPE, stderr=errors, env=variables
+                *at.before, *before, *command, stdout=PIPE, stderr=errors, env=variables
             )
         running = Running(name, process, log)
         running.read()
         self.running.append(running)
         return running
 
-    async def gateway(self, name: str, env: Mapping[str, str] | None = None) -> Running:
+    async def gateway(
+        self, name: str, env: Mapping[str, str] | None = None, at: Place = HERE
+    ) -> Running:
         """Start a gateway, and let players in by it."""
-        config = ["--config", str(self.folder / "t.toml"), "--port", "0"]
-        running = await self.start(name, ["gateway", *config], env)
+        config = ["--config", str(self.folder / "t.toml"), "--host", at.address, "--port", "0"]
+        running = await self.start(name, ["gateway", *config], env, at=at)
         port = int((await running.says("listening")).rpartition(":")[2])
-        self.front.add("127.0.0.1", port)
+        self.front.add(at.address, port)
         return running
 
-    async def worker(self, name: str, env: Mapping[str, str] | None = None) -> Running:
+    async def worker(
+        self, name: str, env: Mapping[str, str] | None = None, at: Place = HERE
+    ) -> Running:
         """Start a worker."""
-        return await self.start(name, ["worker"], env)
+        return await self.start(name, ["worker"], env, at=at)
 
-    async def manager(self, name: str, env: Mapping[str, str] | None = None) -> Running:
+    async def manager(
+        self, name: str, env: Mapping[str, str] | None = None, at: Place = HERE
+    ) -> Running:
         """Start a manager; it says whether it is active."""
         config = ["--config", str(self.folder / "t.toml")]
-        return await self.start(name, ["manager", *config], env)
+        return await self.start(name, ["manager", *config], env, at=at)
 
     async def join(self, names: Sequence[str]) -> list[Running]:
         """Players that come one after another, and come back whenever they lose their gateway."""
@@ -170,10 +203,14 @@ class Fleet:
             while await database.read(written) < until:  # noqa: ASYNC110 - another process writes
                 await asyncio.sleep(0.05)
 
-    async def kept(self) -> Kept:
-        """What the database has."""
+    async def look(self, work: Callable[[Connection], T]) -> T:
+        """What some work finds in the database."""
         async with await Database.look(self.database) as database:
-            return await database.read(Kept)
+            return await database.read(work)
+
+    async def kept(self) -> Kept:
+        """What the database has of the tournament."""
+        return await self.look(Kept)
 
     async def close(self) -> None:
         """End all that runs."""

@@ -11,6 +11,9 @@ from support.tcp_relay import Relay
 CONNECT_S = 2.0
 """How long a target may take: a host that is cut off says nothing."""
 
+_LOST = {"TCP_KEEPIDLE": 1, "TCP_KEEPINTVL": 1, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 3_000}
+"""A target that says nothing for so long is gone, as a load balancer's checks would find."""
+
 
 class Front(Relay):
     """A port whose new connections go round robin to those targets that accept.
@@ -52,7 +55,7 @@ class Front(Relay):
             self._pass_turn(target)
             try:
                 async with asyncio.timeout(CONNECT_S):
-                    return await connected(*target)
+                    return _watched(await connected(*target))
             except OSError:
                 continue  # it is gone, or not there yet
         raise ConnectionRefusedError(f"none of {self._targets} accepts")
@@ -61,3 +64,13 @@ class Front(Relay):
         if target in self._targets:  # it may have been removed while another was tried
             self._targets.remove(target)
             self._targets.append(target)
+
+
+def _watched(end: socket.socket) -> socket.socket:
+    """Have the system break a connection off whose target is cut off, where it can."""
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _LOST.items():
+        option = getattr(socket, name, None)
+        if option is not None:
+            end.setsockopt(socket.IPPROTO_TCP, option, value)
+    return end

@@ -27,13 +27,18 @@ def programs() -> Path | None:
 
 
 class OwnPostgres:
-    """A server in a temporary folder, on a free port of loopback; it trusts everybody there."""
+    """A server in a temporary folder, on a free port of loopback; it trusts everybody there.
 
-    def __init__(self) -> None:
+    Args:
+        address: another one to listen at, on a network of which it trusts everybody.
+    """
+
+    def __init__(self, address: str | None = None) -> None:
         where = programs()
         require("postgresql", where is not None, "the programs of PostgreSQL are not installed")
         assert where is not None
         self._programs = where
+        self._addresses = ["127.0.0.1", *([] if address is None else [address])]
         self._folder = Path(mkdtemp(prefix="croupier-pg-"))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -42,13 +47,25 @@ class OwnPostgres:
     @property
     def url(self) -> str:
         """Where it is."""
-        return f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
+        return self.url_at("127.0.0.1")
+
+    def url_at(self, address: str, port: int | None = None) -> str:
+        """Where it is for who reaches it by another address."""
+        return f"postgresql://postgres@{address}:{port or self._port}/postgres"
+
+    @property
+    def port(self) -> int:
+        """Its port."""
+        return self._port
 
     async def __aenter__(self) -> Self:
         if _is_root():
             shutil.chown(self._folder, "postgres", "postgres")
         try:
             await self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-N")
+            for address in self._addresses[1:]:
+                with (Path(self._data) / "pg_hba.conf").open("a", encoding="utf-8") as rules:
+                    rules.write(f"host all all {address}/24 trust\n")
             await self.start()
         except BaseException:
             await self.__aexit__()
@@ -63,7 +80,7 @@ class OwnPostgres:
     async def start(self) -> None:
         """Start it, after a kill as well."""
         options = (
-            f"-p {self._port} -c listen_addresses=127.0.0.1 "
+            f"-p {self._port} -c listen_addresses={','.join(self._addresses)} "
             f"-c unix_socket_directories={self._folder} -c max_connections=60"
         )
         log = str(self._folder / "log")

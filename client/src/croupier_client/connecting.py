@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -20,6 +22,15 @@ __all__ = ["Unreachable", "check_url", "open_connection"]
 _FIRST_WAIT_S: Final = 0.1
 _LONGEST_WAIT_S: Final = 1.0
 _ATTEMPT_S: Final = 10.0
+_KEEP_ALIVE: Final = (
+    ("TCP_KEEPIDLE", 5),
+    ("TCP_KEEPALIVE", 5),  # what macOS calls it
+    ("TCP_KEEPINTVL", 3),
+    ("TCP_KEEPCNT", 3),
+    ("TCP_USER_TIMEOUT", 14_000),
+)
+"""After how many seconds of silence the other side is asked, how often, and for how long."""
+
 _MAX_RECEIVED: Final = 16 << 20
 
 
@@ -84,7 +95,7 @@ async def open_connection(
 
 async def _attempt(url: str, timeout_s: float) -> ClientConnection:
     # Pings are the server's; a player that thinks long is not to be dropped by its own end.
-    return await connect(
+    connection = await connect(
         url,
         compression=None,
         max_size=_MAX_RECEIVED,
@@ -95,6 +106,23 @@ async def _attempt(url: str, timeout_s: float) -> ClientConnection:
         # No proxy could find this machine.
         proxy=None if _is_loopback(urlsplit(url).hostname or "") else True,
     )
+    _keep_alive(connection)
+    return connection
+
+
+def _keep_alive(connection: ClientConnection) -> None:
+    """Have the system find out about a server whose machine is gone, within a quarter of a minute.
+
+    A player waits for requests and sends nothing by itself, so that it would wait for ever.
+    """
+    raw: socket.socket | None = connection.transport.get_extra_info("socket")
+    if raw is None:
+        return
+    with suppress(OSError):  # a system that has none of it keeps its own times
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEP_ALIVE:
+            if hasattr(socket, name):
+                raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def _is_loopback(host: str) -> bool:

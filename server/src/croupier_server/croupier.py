@@ -34,7 +34,7 @@ from croupier_common.rules import Rules
 from croupier_common.state_text import StateWriter
 from croupier_common.verdict import Fault, Phase, Verdict
 from croupier_server.clock import MAX_STALL_MS, Bank
-from croupier_server.errors import ServerFault, StorageFailed
+from croupier_server.errors import Fenced, ServerFault, StorageFailed, first_of
 from croupier_server.guard import Guard
 from croupier_server.operations.tally import Tally
 from croupier_server.seats import Answer, Call, NoAnswer, Seat
@@ -195,8 +195,8 @@ class Croupier:
                 for color, fault in absent.items():
                     await self._happened(self._game.fault(color, fault), {})
             await self._take_turns()
-        except StorageFailed:
-            raise  # the game goes on once it can be written down again
+        except (StorageFailed, Fenced):
+            raise  # the game goes on, once it can be written down again, or with another
         except Exception:
             await self._say_interrupted()
             raise
@@ -234,12 +234,15 @@ class Croupier:
 
     async def _start(self, absent: Mapping[Color, Fault]) -> dict[Color, Fault]:
         """Tell everybody that the game starts; who does not answer with true has failed."""
-        async with asyncio.TaskGroup() as group:
-            asked = {
-                color: group.create_task(self._ask_to_start(color, seat), name=f"start {color}")
-                for color, seat in self._table.seats.items()
-                if color not in absent
-            }
+        try:
+            async with asyncio.TaskGroup() as group:
+                asked = {
+                    color: group.create_task(self._ask_to_start(color, seat), name=f"start {color}")
+                    for color, seat in self._table.seats.items()
+                    if color not in absent
+                }
+        except BaseExceptionGroup as several:  # that another has the game now is told from faults
+            raise first_of(several) from None
         faults = {color: absent.get(color) or asked[color].result() for color in self._table.seats}
         return {color: fault for color, fault in faults.items() if fault is not None}
 

@@ -7,6 +7,7 @@
     │   ├── NotMade               a database that who plays first makes, or brings up to date
     │   └── TournamentOver        a tournament that was played to its end
     ├── Refused                   a player that may not join, with the error it is sent
+    │   └── NotNow                nobody can decide that now; it is to come back
     ├── ProgramFailed             a program that did not become a player, with the verdict on it
     ├── BadSubmission             a submission that can't be graded; one line for its author
     ├── NotEnoughPlayers          the lobby's time is over; exit code 1
@@ -29,6 +30,7 @@ __all__ = [
     "Fenced",
     "NotEnoughPlayers",
     "NotMade",
+    "NotNow",
     "ProgramFailed",
     "Refused",
     "ServerFault",
@@ -66,6 +68,10 @@ class Refused(CroupierError):
         super().__init__(reason)
         self.code = code
         self.data = data
+
+
+class NotNow(Refused):
+    """Nobody can decide now whether a player may join: it is sent away to come back."""
 
 
 class ProgramFailed(CroupierError):

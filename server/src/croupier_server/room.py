@@ -78,6 +78,18 @@ class Gateway(Protocol):
         ...
 
 
+class Seating(Protocol):
+    """Lets other processes reach the programs and the course's clients that this one holds."""
+
+    def seat(self, tournament: str, name: str, seat: Seat) -> None:
+        """Somebody has signed up, or is back, or is known not to be back after a restart."""
+        ...
+
+    async def clear(self, tournament: str) -> None:
+        """A tournament's players are about to be let go, and nobody is to hear how they end."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class House:
     """What all rooms of a server share.
@@ -87,6 +99,8 @@ class House:
         logs: a folder for what programs write on standard error, if that is kept.
         tally: counts what happens.
         games: has a tournament's games played; they are played here if None.
+        seating: lets other processes reach the players that this one holds; None where all is
+            played here.
     """
 
     database: Database
@@ -95,6 +109,7 @@ class House:
     logs: Path | None = None
     tally: Tally = field(default_factory=Tally)
     games: Callable[[DatabaseLedger], Games] | None = None
+    seating: Seating | None = None
 
 
 @dataclass(slots=True)
@@ -190,6 +205,9 @@ class Room:
         else:  # only those who still play
             away = self._manager.is_away
             await self._programs.start([one for one in programs if away(one.name)])
+            for seat in self._manager.seats:
+                if isinstance(seat, AwaySeat):
+                    self._seated(seat.name, seat)
 
     async def run(self) -> TournamentResult:
         """Gather the players and play.
@@ -338,6 +356,8 @@ class Room:
         for seat in seats:
             if isinstance(seat, WebSocketSeat):
                 seat.send_away(*goodbye(self.goes_on))
+        if self._house.seating is not None:
+            await self._house.seating.clear(self.name)
         await self._programs.stop()
 
     # -- for the gateways
@@ -354,7 +374,13 @@ class Room:
                 self._admit_late(self._manager, admission.name, seat)
             else:
                 raise Refused("the tournament has started; no more sign-ups", ErrorCode.CLOSED)
+        self._seated(admission.name, seat)
         return admission._replace(clocks=self._settings.clocks)
+
+    def _seated(self, name: str, seat: Seat) -> None:
+        """Let whoever plays the games reach a player that is held here."""
+        if self._house.seating is not None and seat.kind in {"program", "course"}:
+            self._house.seating.seat(self.name, name, seat)
 
     def _may_return(self, name: str, seat: Seat) -> bool:
         """Whether somebody may take its place again without a session.
@@ -368,7 +394,9 @@ class Room:
 
     def leave(self, seat: Seat) -> bool:
         """See :data:`~croupier_server.seats.Leave`."""
-        return self._manager is None and self._lobby.leave(seat)
+        if self._manager is None:
+            return self._lobby.leave(seat) or seat not in self._lobby.seats
+        return seat not in self._manager.seats
 
     def _admit_late(self, manager: Manager, name: str, seat: Seat) -> None:
         check_free(name, manager.names)
@@ -423,6 +451,11 @@ class Room:
         if self._manager is None or name not in self._manager.players:
             raise ServerFault(f"{name!r} takes no part in {self.name}")
         return await self._manager.players.sanction_once(game, name, fault)
+
+    def here(self, seat: Seat) -> None:
+        """A player is there, though its gateway may not have been found, and it taken for gone."""
+        if self._manager is not None and self._manager.is_away(seat.name):
+            self._manager.returned(seat.name)
 
     def gone(self, name: str) -> None:
         """A player that takes part is held by nobody, and not back yet."""

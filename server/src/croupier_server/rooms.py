@@ -51,7 +51,9 @@ class Rooms:
     def leave(self, seat: Seat) -> bool:
         """See :data:`~croupier_server.seats.Leave`."""
         room = self._where.get(seat)
-        has_left = room is None or room.leave(seat)
+        # who took part before a restart was not admitted here, and a room may wait for it
+        asked = self._rooms.values() if room is None else [room]
+        has_left = all(room.leave(seat) for room in asked)
         if has_left:
             self.forget(seat)
         return has_left

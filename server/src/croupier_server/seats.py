@@ -145,7 +145,10 @@ class Seat(Protocol):
 
 
 class AwaySeat:
-    """The seat of a player that is not there, and did not come back after a restart."""
+    """The seat of a player that is not there, and did not come back after a restart.
+
+    Who was let go for a fault answers in its games as any other that is out.
+    """
 
     def __init__(self, name: str, kind: Kind) -> None:
         self.name = name
@@ -156,9 +159,12 @@ class AwaySeat:
         self.max_games = 1
         self.session: str | None = None
         self.is_far = False
+        self._fault: Fault | None = None
 
     async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:  # noqa: ARG002 - Seat's
         """See :class:`Seat`."""
+        if self._fault is not None:
+            return out_of_it(self._fault)
         return NoAnswer(Verdict.ABSENT, Verdict.ABSENT.when)
 
     async def tell(self, message: ServerNotification) -> None:
@@ -170,6 +176,7 @@ class AwaySeat:
 
     def dismiss(self, fault: Fault | None) -> None:
         """See :class:`Seat`."""
+        self._fault = fault
 
 
 Admit = Callable[[JoinParams, Seat], Admission]

@@ -549,7 +549,7 @@ class ClusterSettings(_Section):
             ge=100,
             le=3_600_000,
             description="After so long without a sign of life from a worker, its games are given "
-            "to others.",
+            "to others; and a gateway that has lost NATS for so long sends its players to others.",
         ),
     ] = 10_000
 

@@ -14,10 +14,14 @@ from croupier_server.options import configure_logs, data_options, log_format_opt
 if TYPE_CHECKING:
     from croupier_server.operations.watch import Watch
     from croupier_server.settings import Settings
+    from croupier_server.web.server import WebServer
 
 __all__ = ["web"]
 
 DEFAULT_PORT = 8080
+
+NOT_MADE_S = 0.25
+"""After how long it is looked again whether there is a database."""
 
 
 @click.command()
@@ -109,7 +113,7 @@ async def _show_pages(settings: Settings, services: Mapping[str, Any], watch: Wa
 
     server = WebServer(settings, services=services)
     try:
-        await server.start()
+        await _start(server, waits=settings.cluster.is_named)
         watch.look = lambda: Gauges(viewers=server.viewers)
         watch.health.phase = "serving"
         click.echo(f"pages on {server.url}")
@@ -117,3 +121,16 @@ async def _show_pages(settings: Settings, services: Mapping[str, Any], watch: Wa
     finally:
         watch.health.phase = "stopping"
         await server.stop()
+
+
+async def _start(server: WebServer, *, waits: bool) -> None:
+    """Start the server; in a cluster, once a manager has made the database."""
+    from croupier_server.errors import NotMade
+
+    while True:
+        try:
+            return await server.start()
+        except NotMade:
+            if not waits:
+                raise
+        await asyncio.sleep(NOT_MADE_S)

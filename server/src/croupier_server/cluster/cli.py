@@ -110,6 +110,19 @@ def worker(games: int | None, **common: Any) -> int:
     is_flag=True,
     help="Go on with what is unfinished in the database, with the settings it has there.",
 )
+@click.option(
+    "--course-port",
+    type=int,
+    metavar="PORT",
+    help="Let clients of the course's TCP protocol play too, on this port; 0 for any free one.",
+)
+@click.option(
+    "--player",
+    "programs",
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="Run this program as a player, over its standard input and output; may be repeated.",
+)
 @click.option("--min-players", type=int, help="Start with no fewer [2].")
 @click.option("--max-players", type=int, help="Start at once with so many [64].")
 @click.option(
@@ -136,6 +149,8 @@ def worker(games: int | None, **common: Any) -> int:
 def manager(
     name: str | None,
     resume: bool,
+    course_port: int | None,
+    programs: tuple[str, ...],
     min_players: int | None,
     max_players: int | None,
     wait: float | None,
@@ -158,11 +173,13 @@ def manager(
 
     move_ms = millis(move_time)
     given: Mapping[str, Mapping[str, object]] = {
+        "server": {"course_port": course_port},
         "lobby": {
             "min_players": min_players,
             "max_players": max_players,
             "wait_ms": millis(wait),
             "roster": roster,
+            "programs": programs or None,
         },
         "clocks": {"place_ms": move_ms, "move_ms": move_ms},
         "game": {"rules": rules, "board": board},
@@ -175,6 +192,7 @@ def manager(
 
 
 def _manage(played: Sequence[Settings], *, is_new: bool) -> int:
+    from croupier_server.cluster.manager_drain import ManagerDrain
     from croupier_server.cluster.roles import run_manager
     from croupier_server.serving import tell_end, tell_progress
 
@@ -186,7 +204,8 @@ def _manage(played: Sequence[Settings], *, is_new: bool) -> int:
     def ended(result: TournamentResult, folder: Path | None) -> None:
         tell_end(result, folder, is_alone=is_alone)
 
-    return _run(run_manager(played, _say, progress, ended, is_new=is_new))
+    drain = ManagerDrain(played[0].server.drain_ms / 1000)
+    return _run(run_manager(played, _say, progress, ended, is_new=is_new, drain=drain), drain.run)
 
 
 def _settings(
@@ -216,7 +235,10 @@ def _settings(
     return settings
 
 
-def _run(role: Coroutine[Any, Any, object]) -> int:
+def _run(
+    role: Coroutine[Any, Any, object],
+    drain: Callable[[], Coroutine[Any, Any, None]] | None = None,
+) -> int:
     """Run a role until it is over or told to stop; the exit code.
 
     Who starts it again has to know whether that may help, so a crash is told from an error.
@@ -227,7 +249,7 @@ def _run(role: Coroutine[Any, Any, object]) -> int:
     from croupier_server.errors import CroupierError, StoppedByOrder, StorageFailed
 
     try:
-        run(role)
+        run(role, drain)
     except Stopped as stopped:
         click.echo(f"stopped by {stopped}", err=True)
         return 128 + stopped.signum

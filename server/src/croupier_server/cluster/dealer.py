@@ -32,8 +32,14 @@ LOOK_S: Final = 1.0
 APART_S: Final = 0.02
 """The least time between two looks."""
 
+AT_ONCE: Final = 32
+"""How many games are on their way to the queue at a time."""
+
 AGAIN_S: Final = 1.0
 """After how long a game that could not be offered is offered again."""
+
+MOST_S: Final = 8.0
+"""The same at most, for one that is in the queue already: each time it is twice as long."""
 
 SURE_S: Final = 30.0
 """After how long one that was offered is offered again: the queue may have been lost."""
@@ -46,6 +52,7 @@ class _Out:
     offer: Offer
     over: asyncio.Future[Played]
     due: float = 0.0
+    again_s: float = AGAIN_S
 
 
 @dataclass(slots=True)
@@ -84,6 +91,19 @@ class Dealer:
         Raises:
             StorageFailed: the database can't be read any more.
         """
+        self.queue.link.on_reconnect.append(self._offer_all)
+        try:
+            await self._run()
+        finally:
+            self.queue.link.on_reconnect.remove(self._offer_all)
+
+    def _offer_all(self) -> None:
+        """NATS is back, and may have lost the queue."""
+        for out in self._out.values():
+            out.due = 0.0
+        self._bell.set()
+
+    async def _run(self) -> None:
         looked = 0.0
         while True:
             with suppress(TimeoutError):
@@ -91,12 +111,12 @@ class Dealer:
                     await self._bell.wait()
             self._bell.clear()
             now = time.monotonic()
+            told, self._told = self._told, set()  # what is told during a look is for the next one
             if now - looked >= LOOK_S:
                 looked = now
                 await self._look(list(self._out))
-            elif self._told:
-                await self._look([pairing for pairing in self._told if pairing in self._out])
-            self._told.clear()
+            elif told:
+                await self._look([pairing for pairing in told if pairing in self._out])
             await self._offer(now)
             await asyncio.sleep(APART_S)
 
@@ -115,16 +135,33 @@ class Dealer:
 
     async def _offer(self, now: float) -> None:
         """Offer what is due; one that can't be offered now is due again soon."""
-        for out in [out for out in self._out.values() if out.due <= now]:
-            out.due = now + AGAIN_S
-            try:
-                if await self.queue.offer(out.offer):
-                    out.due = now + SURE_S
-            except (NatsError, TimeoutError) as problem:
-                log.warning("games can't be offered now", reason=str(problem) or repr(problem))
-                with suppress(NatsError, TimeoutError):
-                    await self.queue.open()
-                return
+        due = [out for out in self._out.values() if out.due <= now]
+        for first in range(0, len(due), AT_ONCE):
+            some = due[first : first + AT_ONCE]
+            for out in some:
+                out.due = now + AGAIN_S
+            found = await asyncio.gather(
+                *(self._offer_one(out, now) for out in some), return_exceptions=True
+            )
+            for problem in found:
+                if isinstance(problem, BaseException):
+                    await self._offers_failed(problem)
+                    return
+
+    async def _offer_one(self, out: _Out, now: float) -> None:
+        if await self.queue.offer(out.offer):
+            out.due = now + SURE_S
+        else:
+            out.due = now + out.again_s
+            out.again_s = min(2 * out.again_s, MOST_S)
+
+    async def _offers_failed(self, problem: BaseException) -> None:
+        """NATS is away, or its queue: see that there is one."""
+        if not isinstance(problem, NatsError | TimeoutError):
+            raise problem
+        log.warning("games can't be offered now", reason=str(problem) or repr(problem))
+        with suppress(NatsError, TimeoutError):
+            await self.queue.open()
 
 
 class QueuedGames:

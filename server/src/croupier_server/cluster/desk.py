@@ -33,7 +33,13 @@ log = structlog.get_logger(__name__)
 LOBBY_S: Final = 2.0
 """How often it is looked whether those who have signed up are still held by a gateway."""
 
+MOMENT_S: Final = 0.5
+"""How long a player may be between two gateways."""
+
 PING_S: Final = 2.0
+
+PINGS_A_SECOND: Final = 500
+"""How many of those in the lobbies are asked for, so that it costs no more with more of them."""
 
 AT_ONCE: Final = 100
 """How many players are asked for at a time."""
@@ -84,7 +90,7 @@ class FarPlayers:
             await self._link.request(subject, Message({"op": "ping"}), PING_S)
         except NoOneThere:
             return False
-        except NoReply:  # who can tell
+        except (NoReply, WireError):  # who can tell
             return True
         return True
 
@@ -137,16 +143,22 @@ class Desk:
     async def watch_lobbies(self) -> None:
         """Take those out of the lobbies whom no gateway holds any more, until this is cancelled."""
         while True:
-            await asyncio.sleep(LOBBY_S)
+            waiting = sum(len(room.lobby_seats) for room in self._rooms.values())
+            await asyncio.sleep(max(LOBBY_S, waiting / PINGS_A_SECOND))
             for room in self._rooms.values():
                 if room.sign_ups is None:
                     continue
-                seats = room.lobby_seats
-                here = set(await self._players.here(seats))
-                for seat in seats:
-                    if isinstance(seat, RemoteSeat) and seat.name not in here:
-                        log.info("player is held by no gateway any more", player=seat.name)
-                        self._doors.leave(seat)
+                for seat in await self._unheld(room.lobby_seats):
+                    log.info("player is held by no gateway any more", player=seat.name)
+                    self._doors.leave(seat)
+
+    async def _unheld(self, seats: Sequence[Seat]) -> Sequence[RemoteSeat]:
+        """Those that no gateway holds, and not for a moment only, on the way to another."""
+        for wait_s in (0.0, MOMENT_S):
+            await asyncio.sleep(wait_s)
+            here = set(await self._players.here(seats))
+            seats = [seat for seat in seats if seat.name not in here]
+        return [seat for seat in seats if isinstance(seat, RemoteSeat)]
 
     # -- questions
 
@@ -162,7 +174,10 @@ class Desk:
         for room in self._rooms.values():
             known = room.seat_of(key)
             if known is not None:
+                room.here(known)
                 return _admitted(Admission(known.name, known.age, room.settings.clocks))
+        if message.head.get("only_known") is True:
+            return _unknown("join again, without a session")
         seat = self._players.seat(key, params, Admission(params.name, None))
         try:
             admission = self._doors.admit(params, seat)
@@ -184,7 +199,10 @@ class Desk:
         for room in self._rooms.values():
             seat = room.seat_of(key)
             if seat is not None:
-                return Message({"re": "left", "is_gone": self._doors.leave(seat)})
+                is_gone = room.leave(seat)
+                if is_gone:
+                    self._doors.forget(seat)
+                return Message({"re": "left", "is_gone": is_gone})
         return Message({"re": "left", "is_gone": True})
 
     async def _claim(self, message: Message) -> Message:
@@ -194,9 +212,7 @@ class Desk:
             claim = await room.claim(key)
             if claim is not None:
                 return _claimed(claim)
-        return Message(
-            {"re": "unknown", "reason": "no such session; join without one", "code": _SESSION}
-        )
+        return _unknown("no such session; join without one")
 
     async def _sanction(self, message: Message) -> Message:
         """A player was ejected from a game; whether that puts it out of more."""
@@ -223,6 +239,10 @@ class Desk:
 
 
 _SESSION: Final = int(ErrorCode.SESSION)
+
+
+def _unknown(reason: str) -> Message:
+    return Message({"re": "unknown", "reason": reason, "code": _SESSION})
 
 
 def _admitted(admission: Admission) -> Message:

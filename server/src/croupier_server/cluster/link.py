@@ -80,6 +80,15 @@ class Served:
         else:
             self._subscription = subscription
 
+    @property
+    def is_subscribed(self) -> bool:
+        """Whether it has a subscription, on the connection that there is."""
+        return self._subscription is not None
+
+    def lose(self) -> None:
+        """Its connection was given up, and its subscription with that."""
+        self._subscription = None
+
     async def stop(self) -> None:
         """Serve no more: when this returns nothing arrives any more; what has is with the handler.
 
@@ -141,6 +150,7 @@ class Link:
         self._inbox = ""
         self._up = asyncio.Event()
         self._is_open = False
+        self._is_anew = True  # nothing is served yet by the connection that is made
         self._watch: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
@@ -257,8 +267,9 @@ class Link:
         """
         served = Served(self, subject, handler)
         self._served.add(served)
-        await served.start(self._client)
-        await self._flush()
+        if not self._is_anew and not self._client.is_closed:  # else it is begun with the others
+            await served.start(self._client)
+            await self._flush()
         return served
 
     async def reply(self, to: str, message: Message) -> None:
@@ -322,8 +333,10 @@ class Link:
         )
         self._inbox = self._client.new_inbox()
         await subscribe(self._client, f"{self._inbox}.*", self._replied)
-        for served in list(self._served):
-            await served.start(self._client)
+        while waiting := [served for served in self._served if not served.is_subscribed]:
+            for served in waiting:
+                await served.start(self._client)
+        self._is_anew = False
         await self._client.flush(_FLUSH_S)
         self._up.set()
 
@@ -378,12 +391,22 @@ class Link:
                 continue
             if not self._client.is_closed and await self._is_back():
                 continue
-            await self._client.end()
-            self._lose()
-            with suppress(TimeoutError, NatsError, OSError):
-                async with asyncio.timeout(_OPEN_S):
-                    await self._connect()
-                await self._reconnected()
+            try:
+                await self._begin_anew()
+            except (TimeoutError, NatsError, OSError) as problem:
+                log.debug("nats", problem=in_words(problem))
+            except Exception:
+                log.exception("the link can't be made anew now")
+
+    async def _begin_anew(self) -> None:
+        self._is_anew = True
+        for served in self._served:
+            served.lose()
+        await self._client.end()
+        self._lose()
+        async with asyncio.timeout(_OPEN_S):
+            await self._connect()
+        await self._reconnected()
 
     async def _is_back(self) -> bool:
         with suppress(TimeoutError):

@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 from collections.abc import Callable
+from ssl import SSLCertVerificationError
 from typing import Any, Final, Protocol, cast
 
 from nats.aio.client import PING_PROTO, Client, Server
@@ -96,6 +97,8 @@ def next_server(servers: list[Server], _: dict[str, Any]) -> tuple[Server | None
 
 def in_words(problem: Exception) -> str:
     """What went wrong, in one line."""
+    if isinstance(problem, SSLCertVerificationError):  # its number is that of something else
+        return f"its certificate is not trusted: {problem.verify_message}"
     if isinstance(problem, OSError) and problem.errno:
         return os.strerror(problem.errno).lower()
     return str(problem).removeprefix("nats: ") or type(problem).__name__

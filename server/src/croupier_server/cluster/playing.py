@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,8 +18,9 @@ from croupier_common.record import RecordWriter
 from croupier_common.verdict import Fault
 from croupier_server.cluster.asking import ask_manager
 from croupier_server.cluster.link import Link, LinkDown
+from croupier_server.cluster.local_seats import LOCAL, local_key
 from croupier_server.cluster.queue import Offer
-from croupier_server.cluster.remote_seat import Patience, RemoteSeat
+from croupier_server.cluster.remote_seat import BeganAnew, Patience, RemoteSeat
 from croupier_server.cluster.told import ToldSink
 from croupier_server.cluster.wire import Message, fault_to_json
 from croupier_server.config import settled_by
@@ -104,9 +106,14 @@ class Playing:
         begun = await self._take(offer, sitting)
         if begun is not None:
             seats = self._seats(sitting, begun)
-            await self._play(sitting.ground, begun, seats)
             far = [seat for seat in seats.values() if isinstance(seat, RemoteSeat)]
-            await asyncio.gather(*(seat.drained(DRAIN_S) for seat in far))
+            try:
+                await self._play(sitting.ground, begun, seats)
+                await asyncio.gather(*(seat.drained(DRAIN_S) for seat in far))
+            finally:
+                for seat in far:
+                    if seat.kind in LOCAL:  # it would be waited for without an end
+                        seat.give_up()
 
     # -- taking it
 
@@ -176,14 +183,26 @@ class Playing:
                 await croupier.play(book.begun)
         except (Fenced, StorageFailed):
             raise
+        except BeganAnew as problem:
+            log.warning("game interrupted, to be played again", reason=str(problem))
+            await self._interrupt(begun.taken)
         except Exception:
             log.exception("game interrupted by a fault of ours", game=table.game)
             await self._interrupt(begun.taken)
 
     async def _interrupt(self, taken: Taken) -> None:
+        """Note that a fault of ours has ended a game.
+
+        Raises:
+            Fenced: another has taken it over, and it goes on.
+        """
         row = taken.row
-        with suppress(ServerFault):  # it has ended meanwhile, or is another's
+        try:
             await self._database.run(lambda c: catalogue.interrupt_game(c, row.id, epoch=row.epoch))
+        except Fenced:
+            raise
+        except ServerFault:  # it has ended meanwhile
+            pass
 
     async def _sanction(self, tournament: str, game: str, name: str, fault: Fault) -> bool:
         """The manager's word on what an ejection costs."""
@@ -204,17 +223,22 @@ class Playing:
         if entrant.kind == "house":
             entry = {one.name: one for one in ground.settings.lobby.house}[name]
             return HouseSeat(entry, ground.row.seed, self._pool)
-        if entrant.session is None:
+        key, patience = entrant.session, self._patience(ground)
+        if entrant.kind in LOCAL:  # the manager says whether it is absent: one has to be there
+            key = local_key(ground.row.name, name, entrant.kind)
+            patience = replace(patience, resume_wait_s=math.inf)
+        if key is None:
             return AwaySeat(name, entrant.kind)
         options = entrant.options
         return RemoteSeat(
-            *(self._link, name, entrant.session),
+            *(self._link, name, key),
+            kind=entrant.kind,
             age=entrant.age,
             wants_events=bool(options.get("events")),
             wants_legal_actions=bool(options.get("legal_actions")),
             max_games=int(options.get("max_games", 1)),
             epoch=epoch,
-            patience=self._patience(ground),
+            patience=patience,
         )
 
     def _patience(self, ground: _Ground) -> Patience:

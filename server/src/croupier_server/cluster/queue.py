@@ -127,6 +127,11 @@ class GamesQueue:
         self._stream = f"{link.root.replace('.', '-')}-games"
         self._js = jetstream(link)
 
+    @property
+    def link(self) -> Link:
+        """The way to it."""
+        return self._link
+
     async def open(self) -> None:
         """Make the queue if it is not there.
 

@@ -25,7 +25,7 @@ from croupier_server.operations.traces import current_traceparent
 from croupier_server.seats import Answer, Call, Kind, NoAnswer
 from croupier_server.settings import Settings
 
-__all__ = ["Patience", "RemoteSeat", "seat_subject"]
+__all__ = ["BeganAnew", "Patience", "RemoteSeat", "seat_subject"]
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +41,10 @@ _SLACK_S: Final = 5.0 + MAX_STALL_MS / 1000
 _PARDON_S: Final = 1.0
 _KEPT: Final = 256
 """How many notifications wait for a player that nobody holds."""
+
+
+class BeganAnew(ServerFault):
+    """A player does not know a game that goes on, since it was started anew with its manager."""
 
 
 def seat_subject(root: str, key: str) -> str:
@@ -133,9 +137,11 @@ class RemoteSeat:
 
         Raises:
             Fenced: another has taken the game over.
+            BeganAnew: the player knows nothing of the game any more.
             ServerFault: there is a gateway, and it does not answer.
         """
-        self._game = call.id.rpartition(":")[0]
+        game, _, number = call.id.rpartition(":")
+        self._game = game if number.isdecimal() else ""  # a tournament is not fenced, as games are
         head = self._head("ask", id=call.id, method=call.METHOD, budget_ms=budget_ms)
         if (parent := current_traceparent()) is not None:
             head["traceparent"] = parent
@@ -176,6 +182,12 @@ class RemoteSeat:
         if self._telling is not None:
             await asyncio.wait({self._telling}, timeout=timeout_s)
         return not self._outbox
+
+    def give_up(self) -> None:
+        """Tell it nothing more: nobody may ever be there for it."""
+        self._outbox.clear()
+        if self._telling is not None:
+            self._telling.cancel()
 
     async def is_here(self) -> bool:
         """Whether some gateway holds it, and its player is connected."""
@@ -232,6 +244,8 @@ class RemoteSeat:
         kind = reply.head.get("re")
         if kind == "stale":
             raise Fenced(f"game {self._game} was taken over from epoch {self._epoch}")
+        if kind == "anew":
+            raise BeganAnew(f"{self.name} was started anew, and does not know game {self._game}")
         if kind == "error":
             raise ServerFault(f"the gateway of {self.name}: {reply.head.get('detail')}")
         return kind == "moved"

@@ -20,6 +20,8 @@ from croupier_server.cluster.dealer import Dealer, QueuedGames
 from croupier_server.cluster.desk import Desk, FarPlayers
 from croupier_server.cluster.gateway import ClusterGateway
 from croupier_server.cluster.link import Link
+from croupier_server.cluster.local_seats import LocalSeats
+from croupier_server.cluster.manager_drain import ManagerDrain
 from croupier_server.cluster.queue import GamesQueue
 from croupier_server.cluster.remote_seat import RemoteSeat
 from croupier_server.cluster.told import EventStream
@@ -165,6 +167,7 @@ async def run_manager(
     ended: Callable[[TournamentResult, Path | None], None] | None = None,
     *,
     is_new: bool = False,
+    drain: ManagerDrain | None = None,
 ) -> TournamentResult | None:
     """Run tournaments to their ends, once no other manager does.
 
@@ -173,6 +176,7 @@ async def run_manager(
         progress: told what happens in them.
         ended: told of each that has ended, and where its records will be, if anywhere.
         is_new: whether a tournament gets a name of its own where that of the settings was used.
+        drain: told what it has to drain, should it be told to stop.
 
     Returns:
         the first tournament's result; None if another manager has played it to its end.
@@ -189,16 +193,17 @@ async def run_manager(
     watch = _watch(settings, ready)
     async with watch.shown(), linked(settings, "manager") as link:
         _check_link(watch, link)
-        manager = _Manager(played, link, watch, ready, progress, ended or _unheard)
+        drain = drain or ManagerDrain(0)
+        manager = _Manager(played, link, watch, ready, progress, ended or _unheard, drain)
         while True:
             try:
                 return await manager.run(is_new=is_new)
             except StorageFailed as problem:
                 await _lost(watch, problem)
             except TournamentOver as problem:
-                if not manager.stood_by:
+                if not (manager.stood_by or manager.has_begun):
                     raise
-                ready(f"nothing is left to do: {problem}")  # the active manager has ended it
+                ready(f"nothing is left to do: {problem}")  # it was ended, by another or by this
                 return None
             is_new = False
 
@@ -219,7 +224,9 @@ class _Manager:
         ready: Ready,
         progress: Callable[[Progress], None],
         ended: Callable[[TournamentResult, Path | None], None],
+        drain: ManagerDrain,
     ) -> None:
+        self._drain = drain
         self._played = list(played)
         self._link = link
         self._watch = watch
@@ -263,39 +270,53 @@ class _Manager:
         self._ready("standing by")
 
     async def _play(self, database: Database, pool: HousePool, *, is_new: bool) -> TournamentResult:
-        settings, link = self._played[0], self._link
+        settings, link, watch = self._played[0], self._link, self._watch
         queue = GamesQueue(link, settings.cluster.lost_ms / 1000)
         dealer = Dealer(queue, database)
-        players = FarPlayers(link, settings)
-        house = House(
-            *(database, players, pool),
-            tally=self._watch.tally,
-            games=lambda ledger: QueuedGames(dealer, ledger),
-        )
-        rooms = [Room(one, house, self._heard, is_new=is_new) for one in self._played]
+        players, local = FarPlayers(link, settings), LocalSeats(link, settings, watch.tally.traces)
         place = settings.records.folder
         folder = None if place is None else new_folder(place)
+        house = House(
+            *(database, players, pool, None if folder is None else folder / "logs"),
+            tally=watch.tally,
+            games=lambda ledger: QueuedGames(dealer, ledger),
+            seating=local,
+        )
+        rooms = [Room(one, house, self._heard, is_new=is_new) for one in self._played]
         tournaments = Tournaments(rooms, lambda result: self._ended(result, folder))
         try:
             await tournaments.prepare()
             self._played = [room.settings for room in rooms]  # with the names that they got
             by_name: dict[str, AnyRoom] = {room.name: room for room in tournaments.open}
             open_rooms = {room.name: room for room in tournaments.open}
-            desk = Desk(link, Rooms(by_name), open_rooms, players, dealer.ended)
+            doors = Rooms(by_name)
+            await local.open(doors, self._ready)
+            self._show(tournaments, local)
+            self._drain.watch(doors, tournaments.open, local)
+            desk = Desk(link, doors, open_rooms, players, dealer.ended)
             try:
                 await self._until_over(tournaments, desk, dealer, queue)
             finally:
                 await to_its_end(desk.close())
             return tournaments.first_result()
         finally:
-            self._watch.health.phase = "stopping"
-            await to_its_end(self._close(tournaments, database, folder))
+            watch.health.phase = "stopping"
+            await to_its_end(self._close(tournaments, local, database, folder))
+
+    def _show(self, tournaments: Tournaments, local: LocalSeats) -> None:
+        """Have the operator see what goes on."""
+        self._watch.look = lambda: Gauges(
+            waiting=sum(room.waiting for room in tournaments.open),
+            connections={
+                "course": local.course_clients,
+                "program": sum(room.programs for room in tournaments.rooms),
+            },
+        )
 
     async def _until_over(
         self, tournaments: Tournaments, desk: Desk, dealer: Dealer, queue: GamesQueue
     ) -> None:
         await desk.open()
-        self._watch.look = lambda: Gauges(waiting=sum(room.waiting for room in tournaments.open))
         self._watch.health.phase = "serving"
         self.has_begun = True
         self._ready("active")
@@ -313,8 +334,13 @@ class _Manager:
             raise first_of(several) from None
 
     async def _close(
-        self, tournaments: Tournaments, database: Database, folder: Path | None
+        self,
+        tournaments: Tournaments,
+        local: LocalSeats,
+        database: Database,
+        folder: Path | None,
     ) -> None:
+        await local.close()
         await tournaments.close()
         seats = [seat for room in tournaments.rooms for seat in room.seats]
         far = [seat for seat in seats if isinstance(seat, RemoteSeat)]

@@ -14,12 +14,7 @@ def check_scope(settings: Settings) -> None:
     Raises:
         UserError: its storage is not one for several processes, or something needs one process.
     """
-    for problem in (
-        _storage(settings),
-        _programs(settings),
-        _course(settings),
-        _practice(settings),
-    ):
+    for problem in (_storage(settings), _practice(settings)):
         if problem is not None:
             raise UserError(problem)
 
@@ -30,24 +25,6 @@ def _storage(settings: Settings) -> str | None:
     return (
         "storage.url: several processes write to one database, and SQLite is for one process; "
         "give a PostgreSQL one: --database postgresql://user@host/name"
-    )
-
-
-def _programs(settings: Settings) -> str | None:
-    if not settings.lobby.programs:
-        return None
-    return (
-        f"lobby.programs, --player: a cluster runs no programs ({settings.lobby.programs[0].name}"
-        " is one); bring each yourself: penguin bridge ws://HOST:PORT --name NAME -- COMMAND"
-    )
-
-
-def _course(settings: Settings) -> str | None:
-    if settings.server.course_port is None:
-        return None
-    return (
-        "server.course_port, --course-port: the course's TCP protocol needs one process; have "
-        "players connect over WebSocket, or run `croupier serve` without --workers"
     )
 
 

@@ -310,5 +310,6 @@ def variables(
 
 
 def _text(section: str, value: object) -> str:
-    """A setting as the environment has it: rules and boards as JSON, since they can be tables."""
-    return json.dumps(value) if section == "game" or isinstance(value, bool) else str(value)
+    """A setting as the environment has it: as JSON what can be a table, or is an array."""
+    is_json = section == "game" or type(value) in {bool, tuple}
+    return json.dumps(value) if is_json else str(value)

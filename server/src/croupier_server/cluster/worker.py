@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 from nats.errors import Error as NatsError
+from sqlalchemy import Connection, text
 
 from croupier_server.cluster.link import Link, LinkDown
 from croupier_server.cluster.playing import Playing
@@ -41,6 +42,7 @@ class Worker:
         self, settings: Settings, link: Link, database: Database, pool: HousePool, tally: Tally
     ) -> None:
         self._link = link
+        self._database = database
         self._playing = Playing(settings, link, database, pool, tally)
         self._most = settings.cluster.games_per_worker
         self._drain_s = settings.server.drain_ms / 1000
@@ -63,8 +65,9 @@ class Worker:
         beating = asyncio.create_task(self._beat(), name="still at it")
         self._link.on_reconnect.append(self._link_is_back)
         try:
-            await asyncio.wait({taking, self._failed}, return_when=asyncio.FIRST_COMPLETED)
-            for ended in (self._failed, taking):
+            working = {taking, beating, self._failed}
+            await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
+            for ended in (self._failed, taking, beating):
                 if ended.done():
                     await ended
         except asyncio.CancelledError:
@@ -101,18 +104,23 @@ class Worker:
     async def _take(self) -> None:
         taker: Taker | None = None
         is_told = False
-        while True:
-            try:
-                if taker is None or self._is_anew:
-                    taker = await self._anew(taker)
-                await self._take_some(taker)
-            except (NatsError, TimeoutError) as problem:
-                if not is_told:
-                    log.warning("the queue can't be reached", reason=str(problem) or repr(problem))
-                is_told, taker = True, None
-                await asyncio.sleep(AGAIN_S)
-            else:
-                is_told = False
+        try:
+            while True:
+                try:
+                    if taker is None or self._is_anew:
+                        taker = await self._anew(taker)
+                    await self._take_some(taker)
+                except (NatsError, TimeoutError) as problem:
+                    if not is_told:
+                        reason = str(problem) or repr(problem)
+                        log.warning("the queue can't be reached", reason=reason)
+                    is_told = self._is_anew = True
+                    await asyncio.sleep(AGAIN_S)
+                else:
+                    is_told = False
+        finally:  # what it has asked for and not got would come here, and be played by nobody
+            if taker is not None:
+                await to_its_end(taker.close())
 
     async def _anew(self, taker: Taker | None) -> Taker:
         if taker is not None:
@@ -121,6 +129,7 @@ class Worker:
         return await self._queue.taker()
 
     async def _take_some(self, taker: Taker) -> None:
+        await self._database.read(_nothing)  # where it is silent, other workers are to get them
         free = self._most - len(self._games)
         if free <= 0:
             await asyncio.wait(set(self._games), return_when=asyncio.FIRST_COMPLETED)
@@ -138,9 +147,13 @@ class Worker:
             self._failed.set_exception(problem)
 
     async def _beat(self) -> None:
-        """Say of all games that they go on."""
+        """Say of all games that they go on, which they don't while the database is silent."""
         while True:
             await asyncio.sleep(self._lost_s / 4)
+            try:
+                await self._database.read(_nothing)
+            except StorageFailed:  # the games find that for themselves
+                return
             for delivery in list(self._games.values()):
                 await delivery.still_at_it()
 
@@ -167,6 +180,10 @@ class Worker:
         with suppress(LinkDown):  # the manager looks by itself, now and then
             told = Message({"op": "ended", "pairing": offer.pairing})
             await self._link.publish(f"{self._link.root}.ended", told)
+
+
+def _nothing(connection: Connection) -> None:
+    connection.execute(text("SELECT 1"))
 
 
 async def _ended(task: asyncio.Task[None]) -> None:

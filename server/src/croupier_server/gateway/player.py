@@ -164,6 +164,11 @@ class WebSocketSeat:
         return self._is_dismissed
 
     @property
+    def is_out(self) -> bool:
+        """Whether it was let go for a fault."""
+        return self._dismissed is not None
+
+    @property
     def is_flooding(self) -> bool:
         """Whether it has sent so much that was not asked for that nothing more is read from it."""
         return self._surplus > self._limits.max_surplus

@@ -20,10 +20,11 @@ from croupier_common.verdict import Fault, Phase, Verdict
 from croupier_server.clock import StallMeter, TurnClock
 from croupier_server.errors import ProgramFailed, Refused, UserError
 from croupier_server.gateway.child import Child, environment
+from croupier_server.gateway.open_request import Sendable
 from croupier_server.gateway.program import Program
 from croupier_server.names import checked_name
 from croupier_server.operations.tally import Tally
-from croupier_server.seats import Answer, Call, Kind, NoAnswer, out_of_it
+from croupier_server.seats import Answer, Kind, NoAnswer, out_of_it
 from croupier_server.settings import Settings
 
 __all__ = ["StdioSeat"]
@@ -129,13 +130,17 @@ class StdioSeat:
 
     # -- for the croupier
 
-    async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:
+    async def ask(self, call: Sendable, budget_ms: int | None) -> Answer | NoAnswer:
         """See :meth:`croupier_server.seats.Seat.ask`."""
         return await self._ask(call.id, call.text(), budget_ms, self._loop.time())
 
     async def tell(self, message: ServerNotification) -> None:
         """See :meth:`croupier_server.seats.Seat.tell`."""
-        self._write(message.text())
+        self.tell_text(message.text())
+
+    def tell_text(self, text: str) -> None:
+        """Send it a notification that is a text already."""
+        self._write(text)
 
     async def pardon(self) -> bool:
         """See :meth:`croupier_server.seats.Seat.pardon`; after a fault nothing is read any more."""

@@ -30,7 +30,7 @@ from croupier_common.messages import (
 )
 from croupier_common.session import CloseCode, JoinAsked, Misbehaved
 from croupier_server import __version__
-from croupier_server.errors import Refused, UserError
+from croupier_server.errors import NotNow, Refused, UserError
 from croupier_server.gateway.origins import web_origins
 from croupier_server.gateway.player import Connection, WebSocketSeat, session_key
 from croupier_server.heartbeat import Heartbeat
@@ -210,6 +210,10 @@ class WebSocketGateway:
         """
         self._stays, self._goodbye = _nobody, (code, reason)
 
+    def reopen(self) -> None:
+        """Let players in again."""
+        self._stays = None
+
     def forget(self, seat: Seat) -> None:
         """A seat's player can't come back any more; one that is still here goes on until it leaves.
 
@@ -277,6 +281,11 @@ class WebSocketGateway:
                 await connection.closed()
                 return None
             seat = None if asked is None else await self._seat_for(asked)
+        except NotNow as problem:
+            log.info("player sent away", reason=str(problem))
+            connection.close(CloseCode.RESTARTING, str(problem))
+            await connection.closed()
+            return None
         except Rejected as rejected:
             await self._refuse(connection.socket, rejected)
             return None
@@ -318,6 +327,8 @@ class WebSocketGateway:
                 return seat
             seat = self._new_seat()
             seat.joined(params, await self._admitted(params, seat))
+        except NotNow:
+            raise
         except Refused as refused:
             raise Rejected(str(refused), refused.code, asked.id, refused.data) from None
         self._sessions[session_key(seat.token)] = seat

@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import structlog
@@ -425,7 +426,8 @@ class Manager:
         ]
         if not playing or any(player.began_anew for player in playing):
             del self._records[pairing.game]
-            await self.ledger.interrupt(pairing.game)
+            with suppress(ServerFault):  # whoever plays it has ended it meanwhile: so be it
+                await self.ledger.interrupt(pairing.game)
 
     # -- what came of it
 

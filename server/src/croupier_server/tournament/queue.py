@@ -69,7 +69,11 @@ class FairQueue:
         self._waiting: dict[str, Pairing] = {}
         self._groups: dict[Group, dict[str, Pairing]] = {}  # those that wait
         self._running: dict[str, tuple[Pairing, int]] = {}  # each with the rule that chose it
+        self._run_by = [0, 0]  # how many of those either rule chose
         self._playing: dict[str, int] = {}
+        # who can't play one more, as it was when last looked at, and for whom that can have changed
+        self._full: set[str] = set()
+        self._changed: set[str] = set()
         self._chosen: tuple[str, int] | None = None
         self._time = [0.0, 0.0]  # that the games of either rule took
         self._by_work: list[tuple[tuple[float, int], str]] = []
@@ -77,6 +81,7 @@ class FairQueue:
         self._by_pace: dict[tuple[int, int], dict[str, dict[Group, None]]] = {}
         # who was busy when nothing could be started: until one of them is free, nothing can
         self._stuck: frozenset[str] | None = None
+        self._freed: set[str] = set()  # who of them is free now
 
     def __len__(self) -> int:
         """How many games wait."""
@@ -101,8 +106,9 @@ class FairQueue:
         """What to start now; None if all slots are taken, or no game has all its players free."""
         if len(self._running) >= self._slots or not self._waiting:
             return None
-        full = {name for name, games in self._playing.items() if games >= capacity(name)}
-        freed = None if self._stuck is None else self._stuck - full
+        self._look(capacity)
+        full = self._full
+        freed = None if self._stuck is None else self._freed
         closed = False
         for rule in self._rules() if freed is None or freed else ():
             for name, groups in self._longest() if rule == _LONGEST else self._quickest():
@@ -117,14 +123,33 @@ class FairQueue:
                         return pairing
                     closed = True
         self._stuck = None if closed else frozenset(full)
+        self._freed.clear()
         return None
+
+    def _look(self, capacity: Capacity) -> None:
+        """See who is busy, of those who began or ended a game.
+
+        If nobody did since the last time, it is a capacity that has changed: then look at all.
+        """
+        for name in self._changed or self._playing:
+            if self._playing.get(name, 0) >= capacity(name):
+                self._full.add(name)
+                self._freed.discard(name)
+            elif name in self._full:
+                self._full.discard(name)
+                if self._stuck is not None and name in self._stuck:
+                    self._freed.add(name)
+        self._changed.clear()
 
     def started(self, game: str) -> None:
         """A game that waited runs now, whether or not it was the next one."""
         pairing = self._waiting[game]
         self._leave(pairing)
         chosen, rule = self._chosen or ("", _LONGEST)
-        self._running[game] = (pairing, rule if chosen == game else _LONGEST)
+        rule = rule if chosen == game else _LONGEST
+        self._running[game] = (pairing, rule)
+        self._run_by[rule] += 1
+        self._changed.update(pairing.players)
         for name in pairing.players:
             self._playing[name] = self._playing.get(name, 0) + 1
             for players in self._by_pace.values():
@@ -134,6 +159,8 @@ class FairQueue:
     def finished(self, game: str, seconds: float) -> None:
         """A game runs no longer, and took so long."""
         pairing, rule = self._running.pop(game)
+        self._run_by[rule] -= 1
+        self._changed.update(pairing.players)
         self._time[rule] += seconds
         for name in pairing.players:
             player = self._players[name]
@@ -156,8 +183,7 @@ class FairQueue:
 
     def _rules(self) -> tuple[int, ...]:
         """The two rules, the one whose turn it is first."""
-        quickest = sum(rule for _, rule in self._running.values())
-        longest = len(self._running) - quickest
+        longest, quickest = self._run_by
         if (quickest, self._time[_QUICKEST]) < (longest, self._time[_LONGEST]):
             return (_QUICKEST, _LONGEST)
         return (_LONGEST, _QUICKEST)
