@@ -48,6 +48,13 @@ _M = TypeVar("_M", bound=BaseModel)
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
+def _no_number(name: str) -> object:
+    raise ValueError(f"{name} is no number")
+
+
+_DECODE: Final = json.JSONDecoder(parse_constant=_no_number).decode  # made once: it takes a while
+
+
 class WireError(CroupierError):
     """What came, or was to be sent, is no message between roles."""
 
@@ -85,7 +92,7 @@ class Message:
         """
         try:
             line, _, body = raw.decode().partition("\n")
-            head: object = json.loads(line, parse_constant=_no_number)
+            head: object = _DECODE(line)
         except (ValueError, RecursionError) as problem:
             raise WireError(f"not a message: {shown(str(problem))}: {shown(raw[:60])}") from None
         if not is_object(head):
@@ -118,10 +125,6 @@ class Message:
         if number is None:
             raise WireError(f"{key!r} is absent")
         return number
-
-
-def _no_number(name: str) -> object:
-    raise ValueError(f"{name} is no number")
 
 
 def _is_ours(version: object) -> bool:
