@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from croupier_server.errors import UserError
-from croupier_server.options import configure_logs, game_options
+from croupier_server.options import configure_logs, game_options, verbose_option
 
 if TYPE_CHECKING:
     from croupier_server.app import App
@@ -58,6 +58,7 @@ _LOOK_S: Final = 0.1
     help="Watch it in the browser, at a pace for people; the pages stay until Ctrl-C.",
 )
 @game_options
+@verbose_option
 def demo(
     players: int,
     move_time: float,

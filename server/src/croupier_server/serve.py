@@ -4,81 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from croupier_server.errors import UserError
 from croupier_server.options import (
+    config_option,
     configure_logs,
     data_options,
-    game_options,
     log_format_option,
+    operations_option,
+    tournament_options,
+    tournament_settings,
+    verbose_option,
 )
 
 if TYPE_CHECKING:
     from croupier_server.settings import Settings
 
-__all__ = ["millis", "serve", "unfinished"]
+__all__ = ["serve", "unfinished"]
 
 
 @click.command()
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="A TOML file with settings; options win over it.",
-)
+@config_option
 @click.option("--host", metavar="ADDRESS", help="Listen on this address [127.0.0.1].")
 @click.option("--port", type=int, help="Listen on this port; 0 for any free one [8000].")
-@click.option(
-    "--course-port",
-    type=int,
-    metavar="PORT",
-    help="Let clients of the course's TCP protocol play too, on this port; 0 for any free one.",
-)
 @click.option(
     "--web-port",
     type=int,
     metavar="PORT",
     help="Show standings, games and records in the browser, on this port; 0 for any free one.",
 )
-@click.option(
-    "--operations-port",
-    type=int,
-    metavar="PORT",
-    help="Answer /metrics, /healthz and /readyz on this port of this machine; 0 for any free one.",
-)
+@operations_option
 @click.option(
     "--practice",
     is_flag=True,
     help="Open a room where anybody can play against house players, until the server is stopped.",
 )
-@click.option(
-    "--player",
-    "programs",
-    multiple=True,
-    metavar="NAME=COMMAND",
-    help="Run this program as a player, over its standard input and output; may be repeated.",
-)
-@click.option("--min-players", type=int, help="Start with no fewer [2].")
-@click.option("--max-players", type=int, help="Start at once with so many [64].")
-@click.option(
-    "--wait", type=float, metavar="SECONDS", help="Wait for more from the first sign-up on [30]."
-)
-@click.option(
-    "--roster",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Only those in this roster may play; `croupier token` writes one.",
-)
-@click.option("--name", metavar="NAME", help="The tournament's name [tournament].")
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Go on with what is unfinished in the data directory, with the settings it has there.",
-)
-@click.option("--move-time", type=float, metavar="SECONDS", help="For a move or placement [10].")
 @click.option(
     "--workers",
     type=click.IntRange(1, 256),
@@ -86,34 +49,22 @@ __all__ = ["millis", "serve", "unfinished"]
     help="Play the games in N processes, with a NATS server and a gateway; needs --database.",
 )
 @data_options
-@game_options
+@tournament_options
+@verbose_option
 @log_format_option
 def serve(
     config: Path | None,
     host: str | None,
     port: int | None,
-    course_port: int | None,
     web_port: int | None,
     operations_port: int | None,
     practice: bool,
-    programs: tuple[str, ...],
-    min_players: int | None,
-    max_players: int | None,
-    wait: float | None,
-    roster: Path | None,
-    name: str | None,
-    resume: bool,
-    move_time: float | None,
     workers: int | None,
     data: str | None,
     database: str | None,
-    rules: str | None,
-    board: str | None,
-    seed: int | None,
-    games_at_once: int | None,
-    records: Path | None,
     verbose: bool,
     log_format: str | None,
+    **tournament: Any,
 ) -> int:
     """Run a tournament for players that connect over WebSocket.
 
@@ -125,25 +76,16 @@ def serve(
     """
     from croupier_server.settings import load_settings
 
-    move_ms = millis(move_time)
+    asked = tournament_settings(tournament)
     given: Mapping[str, Mapping[str, object]] = {
-        "server": {"host": host, "port": port, "course_port": course_port},
-        "lobby": {
-            "min_players": min_players,
-            "max_players": max_players,
-            "wait_ms": millis(wait),
-            "roster": roster,
-            "programs": programs or None,
-        },
-        "clocks": {"place_ms": move_ms, "move_ms": move_ms},
-        "game": {"rules": rules, "board": board},
-        "tournament": {"name": name, "seed": seed, "games_at_once": games_at_once},
+        **asked,
+        "server": {**asked["server"], "host": host, "port": port},
         "storage": {"data": data, "url": database},
-        "records": {"folder": records},
         "web": {"port": web_port},
         "practice": {"enabled": practice or None, "stays": practice or None},
         "operations": {"port": operations_port, "log_format": log_format},
     }
+    name, resume = tournament["name"], tournament["resume"]
     settings = load_settings(config, given)
     configure_logs(verbose, settings.operations.log_format)
     if workers is not None:
@@ -178,8 +120,3 @@ def unfinished(settings: Settings, name: str | None) -> Sequence[Settings]:
         asked = "tournament" if name is None else f"tournament {name!r}"
         raise UserError(f"{settings.storage.place}: no unfinished {asked} to go on with")
     return [settled_by(row.config, settings) for row in rows]
-
-
-def millis(seconds: float | None) -> int | None:
-    """Seconds, as an option has them, in the milliseconds of the settings."""
-    return None if seconds is None else round(seconds * 1000)

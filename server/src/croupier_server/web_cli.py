@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from croupier_server.options import configure_logs, data_options, log_format_option
+from croupier_server.options import configure_logs, data_options, log_format_option, verbose_option
 
 if TYPE_CHECKING:
     from croupier_server.operations.watch import Watch
@@ -32,7 +32,7 @@ NOT_MADE_S = 0.25
     metavar="URL",
     help="Follow the games of a cluster by its NATS; else by looking into the database.",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Log everything on stderr, not only warnings.")
+@verbose_option
 @data_options
 @log_format_option
 def web(

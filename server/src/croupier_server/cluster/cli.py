@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from croupier_server.options import configure_logs, log_format_option
+from croupier_server.options import (
+    config_option,
+    configure_logs,
+    log_format_option,
+    operations_option,
+    tournament_options,
+    tournament_settings,
+    verbose_option,
+)
 
 if TYPE_CHECKING:
     from croupier_server.settings import Settings
@@ -25,6 +33,9 @@ CRASHED: Final = 70
 CUT_OFF: Final = 75
 """The exit code when the database can't be written to any more: start it again."""
 
+_COMMON: Final = ("config", "nats", "database", "operations_port", "verbose", "log_format")
+"""Options that all roles have."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -32,12 +43,7 @@ def _role_options(command: F) -> F:
     """Options that all roles have."""
     for option in reversed(
         (
-            click.option(
-                "--config",
-                type=click.Path(path_type=Path, dir_okay=False),
-                metavar="FILE",
-                help="A TOML file with settings; options win over it.",
-            ),
+            config_option,
             click.option(
                 "--nats",
                 metavar="URL",
@@ -50,16 +56,8 @@ def _role_options(command: F) -> F:
                 help="The PostgreSQL database of all roles: postgresql://user@host/name; with a "
                 "password, better in CROUPIER_STORAGE__URL.",
             ),
-            click.option(
-                "--operations-port",
-                type=int,
-                metavar="PORT",
-                help="Answer /metrics, /healthz and /readyz on this port of this machine; 0 for "
-                "any free one.",
-            ),
-            click.option(
-                "--verbose", "-v", is_flag=True, help="Log everything on stderr, not only warnings."
-            ),
+            operations_option,
+            verbose_option,
             log_format_option,
         )
     ):
@@ -104,91 +102,22 @@ def worker(games: int | None, **common: Any) -> int:
 
 
 @click.command()
-@click.option("--name", metavar="NAME", help="The tournament's name [tournament].")
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Go on with what is unfinished in the database, with the settings it has there.",
-)
-@click.option(
-    "--course-port",
-    type=int,
-    metavar="PORT",
-    help="Let clients of the course's TCP protocol play too, on this port; 0 for any free one.",
-)
-@click.option(
-    "--player",
-    "programs",
-    multiple=True,
-    metavar="NAME=COMMAND",
-    help="Run this program as a player, over its standard input and output; may be repeated.",
-)
-@click.option("--min-players", type=int, help="Start with no fewer [2].")
-@click.option("--max-players", type=int, help="Start at once with so many [64].")
-@click.option(
-    "--wait", type=float, metavar="SECONDS", help="Wait for more from the first sign-up on [30]."
-)
-@click.option(
-    "--roster",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Only those in this roster may play; `croupier token` writes one.",
-)
-@click.option("--move-time", type=float, metavar="SECONDS", help="For a move or placement [10].")
-@click.option("--rules", metavar="PRESET", help="'fish' or 'classic'.")
-@click.option("--board", metavar="SPEC", help="'classic', '5x5', '6x5,holes=4,fish=1-5'...")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Decides all boards.")
-@click.option("--games-at-once", type=click.IntRange(1, 1_000), help="Games played at a time.")
-@click.option(
-    "--records",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="In the end, put a record of each game into a numbered folder there.",
-)
+@tournament_options
 @_role_options
-def manager(
-    name: str | None,
-    resume: bool,
-    course_port: int | None,
-    programs: tuple[str, ...],
-    min_players: int | None,
-    max_players: int | None,
-    wait: float | None,
-    roster: Path | None,
-    move_time: float | None,
-    rules: str | None,
-    board: str | None,
-    seed: int | None,
-    games_at_once: int | None,
-    records: Path | None,
-    **common: Any,
-) -> int:
+def manager(**given: Any) -> int:
     """Run a tournament in a cluster: sign players up, pair them, and keep the standings.
 
     One manager is active; more of them stand by, and one takes over when it is gone. Exit code: 0
     at the tournament's end, 1 if too few signed up, 2 for a wrong setting, 75 if the database is
     lost.
     """
-    from croupier_server.serve import millis, unfinished
+    from croupier_server.serve import unfinished
 
-    move_ms = millis(move_time)
-    given: Mapping[str, Mapping[str, object]] = {
-        "server": {"course_port": course_port},
-        "lobby": {
-            "min_players": min_players,
-            "max_players": max_players,
-            "wait_ms": millis(wait),
-            "roster": roster,
-            "programs": programs or None,
-        },
-        "clocks": {"place_ms": move_ms, "move_ms": move_ms},
-        "game": {"rules": rules, "board": board},
-        "tournament": {"name": name, "seed": seed, "games_at_once": games_at_once},
-        "records": {"folder": records},
-    }
-    settings = _settings(given, **common)
+    name, resume = given["name"], given["resume"]
+    common = {option: given[option] for option in _COMMON}
+    settings = _settings(tournament_settings(given), **common)
     played = unfinished(settings, name) if resume else [settings]
-    return _manage(played, is_new=common["config"] is None and not resume)
+    return _manage(played, is_new=given["config"] is None and not resume)
 
 
 def _manage(played: Sequence[Settings], *, is_new: bool) -> int:

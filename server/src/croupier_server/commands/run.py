@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from croupier_server.options import configure_logs, data_options, log_format_option
+from croupier_server.options import configure_logs, data_options, log_format_option, verbose_option
 
 if TYPE_CHECKING:
     from croupier_server.settings import Settings
@@ -32,7 +32,7 @@ __all__ = ["run"]
     metavar="PORT",
     help="Show standings, games and records in the browser, on this port; 0 for any free one.",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Log everything on stderr, not only warnings.")
+@verbose_option
 @data_options
 @log_format_option
 def run(
