@@ -21,7 +21,8 @@ from croupier_common.session import CloseCode
 from croupier_server.cluster.asking import NoManager, ask_manager
 from croupier_server.cluster.cut_off import watch_link
 from croupier_server.cluster.hand_over import take_over
-from croupier_server.cluster.link import Link, NoOneThere, NoReply, Served
+from croupier_server.cluster.link import Link, Served
+from croupier_server.cluster.neighbours import Neighbours
 from croupier_server.cluster.seat_service import SeatService
 from croupier_server.cluster.wire import (
     Message,
@@ -47,8 +48,6 @@ ASK_S: Final = 8.0
 """How long somebody who joins waits for a manager."""
 
 
-PING_S: Final = 0.5
-
 TAKEN_S: Final = 5.0
 """How long a gateway that stops waits until others have taken its players over."""
 
@@ -69,24 +68,25 @@ class ClusterGateway(WebSocketGateway):
         self._params: dict[str, JoinParams] = {}  # of those who joined here
         self._freed = asyncio.Event()  # set whenever somebody is held here no more
         self._is_leaving = False
-        self._there: list[Served] = []
+        self._neighbours = Neighbours(link)
+        self._active: Served | None = None
         self._finding: dict[str, asyncio.Lock] = {}
         self._limits: set[asyncio.Timeout] = set()  # of the questions that the manager is asked
-        self._sweeping: asyncio.Task[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._lost_s = settings.cluster.lost_ms / 1000
 
     async def start(self) -> None:
         """See the base."""
-        self._there = [
-            await self._link.serve(f"{self._link.root}.gateway", self._say_here),
-            await self._link.serve(f"{self._link.root}.active", self._hear_active),
-        ]
+        self._active = await self._link.serve(f"{self._link.root}.active", self._hear_active)
+        await self._neighbours.open()
         await super().start()
-        self._sweeping = asyncio.create_task(self._sweep(), name="sweep")
-        self._watching = asyncio.create_task(
-            watch_link(self._link, self._lost_s, self._cut_off, self.reopen), name="link"
-        )
+        watching = watch_link(self._link, self._lost_s, self._cut_off, self.reopen)
+        for work, name in (
+            (self._sweep(), "sweep"),
+            (watching, "link"),
+            (self._neighbours.run(), "neighbours"),
+        ):
+            self._tasks.append(asyncio.create_task(work, name=name))
 
     async def verify(self) -> None:
         """The link was lost and is back: let go of whom others have taken over meanwhile.
@@ -105,16 +105,17 @@ class ClusterGateway(WebSocketGateway):
         for limit in self._limits:  # what is asked now, another gateway asks again
             if not limit.expired():
                 limit.reschedule(asyncio.get_running_loop().time())
-        for task in (self._sweeping, self._watching):
-            if task is not None:
-                task.cancel()
-                await asyncio.wait({task})
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         goodbye = CloseCode.RESTARTING, "the server restarts"
         self.shut(*goodbye)
         await self.stop(*goodbye)
-        for served in self._there:
-            await served.stop()
-        if not await self._has_others():
+        if self._active is not None:
+            await self._active.stop()
+        await self._neighbours.close()
+        if not self._neighbours.are_there:
             await self._let_all_go()
             return
         with suppress(TimeoutError):
@@ -128,8 +129,12 @@ class ClusterGateway(WebSocketGateway):
         """The link was lost for so long that others are taken for lost: nobody is to wait here.
 
         All are sent on to other gateways, which ask them anew what they are asked here, as if this
-        one had died; and whoever comes is let in when the link is back.
+        one had died; and whoever comes is let in when the link is back. Without others they stay,
+        and their clocks with them.
         """
+        if not self._neighbours.are_there:
+            log.warning("this gateway is cut off", players=self.held)
+            return
         log.warning("players are sent on: this gateway is cut off", players=self.held)
         goodbye = CloseCode.RESTARTING, "this gateway is cut off; come back"
         self.shut(*goodbye)
@@ -145,17 +150,6 @@ class ClusterGateway(WebSocketGateway):
             await service.stop()
         self._services.clear()
         self._params.clear()
-
-    async def _has_others(self) -> bool:
-        """Whether there are other gateways for players to go to."""
-        try:
-            await self._link.request(f"{self._link.root}.gateway", Message({"op": "ping"}), PING_S)
-        except (NoOneThere, NoReply):
-            return False
-        return True
-
-    async def _say_here(self, _: Message) -> Message:
-        return Message({"re": "here"})
 
     @property
     def held(self) -> int:
