@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from croupier_server.app import run, set_aside
-from croupier_server.cluster.roles import run_manager
+from croupier_server.cluster.managing import run_manager
 from croupier_server.options import configure_logs
 from croupier_server.settings import load_settings
 

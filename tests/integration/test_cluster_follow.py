@@ -20,8 +20,8 @@ from croupier_common.outcome import Color
 from croupier_server import spectators as module
 from croupier_server.cluster.follow import FollowedEvents
 from croupier_server.cluster.link import Link
+from croupier_server.cluster.managing import run_manager
 from croupier_server.cluster.nats_server import NatsServer
-from croupier_server.cluster.roles import run_manager
 from croupier_server.cluster.told import EventStream, ToldSink
 from croupier_server.croupier import GameReport
 from croupier_server.spectators import Spectators

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from croupier_server.cluster.managing import run_manager
 from croupier_server.cluster.nats_server import NatsServer
-from croupier_server.cluster.roles import run_manager
 from croupier_server.settings import Settings
 from croupier_server.tournament.progress import TournamentResult
 from support.clustered import Roles, roles

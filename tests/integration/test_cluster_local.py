@@ -25,9 +25,9 @@ from croupier_server.cluster.hand_over import take_over
 from croupier_server.cluster.link import Link
 from croupier_server.cluster.local_seats import LocalSeats, local_key
 from croupier_server.cluster.manager_drain import ManagerDrain
+from croupier_server.cluster.managing import run_manager
 from croupier_server.cluster.nats_server import NatsServer
 from croupier_server.cluster.remote_seat import BeganAnew, Patience, RemoteSeat
-from croupier_server.cluster.roles import run_manager
 from croupier_server.gateway.program import Program
 from croupier_server.gateway.stdio_seat import StdioSeat
 from croupier_server.heartbeat import Heartbeat

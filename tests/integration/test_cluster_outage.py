@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from croupier_server.cluster.managing import run_manager
 from croupier_server.cluster.nats_server import NatsServer
-from croupier_server.cluster.roles import run_manager
 from support.clustered import roles
 from support.databases import made_database
 from support.hosts import require_cluster

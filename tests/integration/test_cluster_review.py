@@ -19,9 +19,10 @@ from croupier_server.cluster import gateway as gateway_module
 from croupier_server.cluster.dealer import Dealer
 from croupier_server.cluster.gateway import ClusterGateway
 from croupier_server.cluster.link import Link
+from croupier_server.cluster.managing import run_manager
 from croupier_server.cluster.nats_server import NatsServer
 from croupier_server.cluster.queue import GamesQueue, Offer
-from croupier_server.cluster.roles import root_of, run_manager, run_worker
+from croupier_server.cluster.roles import root_of, run_worker
 from croupier_server.cluster.streams import jetstream
 from croupier_server.cluster.wire import Message, clocks_to_json
 from croupier_server.operations.tally import Tally

@@ -19,9 +19,9 @@ from sqlalchemy import Connection
 
 from croupier_server.app import App
 from croupier_server.cluster.link import Link
+from croupier_server.cluster.managing import run_manager
 from croupier_server.cluster.nats_server import NatsServer
 from croupier_server.cluster.queue import Delivery, Taker
-from croupier_server.cluster.roles import run_manager
 from croupier_server.cluster.streams import jetstream
 from croupier_server.gateway.player import session_key
 from croupier_server.settings import Settings

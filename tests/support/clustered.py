@@ -7,7 +7,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-from croupier_server.cluster.roles import run_gateway, run_manager, run_worker
+from croupier_server.cluster.managing import run_manager
+from croupier_server.cluster.roles import run_gateway, run_worker
 from croupier_server.settings import Settings
 from croupier_server.tournament.progress import Progress, TournamentResult
 

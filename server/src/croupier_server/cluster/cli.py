@@ -122,7 +122,7 @@ def manager(**given: Any) -> int:
 
 def _manage(played: Sequence[Settings], *, is_new: bool) -> int:
     from croupier_server.cluster.manager_drain import ManagerDrain
-    from croupier_server.cluster.roles import run_manager
+    from croupier_server.cluster.managing import run_manager
     from croupier_server.serving import tell_end, tell_progress
 
     is_alone = len(played) == 1
