@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from croupier_common.rng import Draws
+from croupier_server.ratings.running import RunningRatings
 from croupier_server.tournament.ladder import Ladder
-from croupier_server.tournament.ladder_state import LadderMemory
+from croupier_server.tournament.ladder_estimate import LadderEstimate
 from croupier_server.tournament.model import Entrant, Field, Finished, History, Issue, Pairing, Wait
 from support.playing import (
     SIZES,
@@ -130,7 +131,7 @@ def test_near_ratings_meet() -> None:
 def test_own_estimate_finds_who_is_strong() -> None:
     field = field_of(8)
     history = gone_on(Ladder(2), field, 400)
-    ratings = LadderMemory().at(field, history).ratings
+    ratings = LadderEstimate()(field, history)
     assert max(ratings, key=ratings.__getitem__) == "p0"
     assert min(ratings, key=ratings.__getitem__) == "p7"
 
@@ -138,7 +139,7 @@ def test_own_estimate_finds_who_is_strong() -> None:
 def test_anchor_keeps_its_rating_and_draws_the_others_to_it() -> None:
     field = Field((Entrant("p0"), Entrant("p1", anchor=2_000.0)))
     history = gone_on(Ladder(2), field, 300, all_tie)
-    ratings = LadderMemory().at(field, history).ratings
+    ratings = LadderEstimate()(field, history)
     assert ratings["p1"] == 2_000
     assert ratings["p0"] == pytest.approx(2_000, abs=50)
 
@@ -178,20 +179,32 @@ def test_late_joiner_plays_next() -> None:
     assert any("late" in game.players for game in following.pairings)
 
 
+@pytest.mark.parametrize("ratings", [LadderEstimate, RunningRatings])
 @settings(max_examples=20, deadline=None)
 @given(st.integers(2, 9), st.integers(2, 4), st.integers(0, 10_000), st.integers(1, 60))
 def test_answer_depends_on_nothing_but_its_arguments(
-    players: int, table: int, seed: int, games: int
+    ratings: type[LadderEstimate | RunningRatings], players: int, table: int, seed: int, games: int
 ) -> None:
-    used, field = Ladder(table, at_once=3), field_of(players)
+    def ladder() -> Ladder:
+        return Ladder(table, at_once=3, ratings=ratings())
+
+    used, field = ladder(), field_of(players)
     history = gone_on(used, field, games, by_lot(seed), seed)
     some = Draws(seed).choice(list(history.results))
     void = replace(history.results[some], kind="void", ranking=())
     changed = replace(history, results={**history.results, some: void})
-    cut = History(history.issued[: len(history.issued) // 2])
-    for now in (history, shuffled(history, seed), changed, cut, history):
-        for at in (field, without(field, "p0"), joined(field, HOUSE)):
-            assert used.following(at, now) == Ladder(table, at_once=3).following(at, now)
+    again = {game: result for game, result in history.results.items() if game != some}
+    cut = History(history.issued[: len(history.issued) // 2], history.results)
+    for now in (history, changed, replace(history, results=again), cut, History(), history):
+        for at in (field, without(field, "p0"), joined(field, replace(HOUSE, anchor=None))):
+            assert used.following(at, now) == ladder().following(at, now)
+
+
+def test_order_of_results_changes_nothing() -> None:
+    used, field = Ladder(3, at_once=3), field_of(9)
+    history = gone_on(used, field, 50, by_lot(1))
+    following = used.following(field, history)
+    assert used.following(field, shuffled(history, 2)) == following
 
 
 def long_history(games: int, players: int) -> History:
@@ -219,3 +232,16 @@ def test_a_long_history_is_read_once() -> None:
             results[game.game] = result_of(game, all_tie(game))
         history = replace(history, results=results)
     assert (time.perf_counter() - begun) / 20 < 0.1
+
+
+def test_one_game_that_does_not_end_has_nothing_read_again() -> None:
+    field, history = field_of(1_000), long_history(20_000, 1_000)
+    results = {**history.results}
+    del results["1.1.1"]
+    ladder = Ladder(2, at_once=2)
+    now = History(history.issued, results)
+    ladder.following(field, now)
+    begun = time.perf_counter()
+    for _ in range(20):
+        assert isinstance(ladder.following(field, now), Issue)
+    assert (time.perf_counter() - begun) / 20 < 0.05

@@ -96,12 +96,9 @@ async def run_gateway(settings: Settings, ready: Ready) -> None:
         gateway = ClusterGateway(settings, link, watch.tally)
         check_link(watch, link)
         watch.look = lambda: Gauges(connections={"websocket": gateway.connections})
-        verifying: set[asyncio.Task[None]] = set()
 
         def back() -> None:
-            task = asyncio.ensure_future(gateway.verify())
-            verifying.add(task)
-            task.add_done_callback(verifying.discard)
+            _ = link.hold(gateway.verify())
 
         link.on_reconnect.append(back)
         await gateway.start()

@@ -21,22 +21,22 @@ class RunningRatings:
     def __init__(self) -> None:
         self._ratings: LadderRatings | None = None
         self._read: list[Result] = []
+        self._points: dict[str, float] = {}
 
     def __call__(self, field: Field, history: History) -> Mapping[str, float]:
         """Elo points by name, of all who have played."""
-        ratings = self.at(field, history)
-        return {name: rating.mu for name, rating in ratings.items() if rating.games}
+        self.at(field, history)
+        return self._points.copy()
 
     def at(self, field: Field, history: History) -> LadderRatings:
         """The ratings themselves."""
-        results = history.results.values()
+        results = list(history.results.values())
         known = len(self._read)
-        is_same = known <= len(results) and all(
-            was is now for was, now in zip(self._read, results, strict=False)
-        )
-        if self._ratings is None or not is_same:
-            self._ratings, self._read, known = LadderRatings(field), [], 0
+        if self._ratings is None or results[:known] != self._read:
+            self._ratings, self._points, known = LadderRatings(field), {}, 0
         for result in islice(results, known, None):
             self._ratings.update(result)
-            self._read.append(result)
+            rated = ((name, self._ratings.get(name)) for name in result.players)
+            self._points.update((name, it.mu) for name, it in rated if it and it.games)
+        self._read = results
         return self._ratings

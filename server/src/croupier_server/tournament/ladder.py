@@ -7,12 +7,14 @@ are fair and nobody is asked for two games at once. House players sit in where t
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
+from itertools import count, repeat
 from typing import Final, TypeAlias
 
-from croupier_server.tournament.ladder_state import START, LadderMemory, LadderState
+from croupier_server.tournament.ladder_estimate import START, LadderEstimate
+from croupier_server.tournament.ladder_state import LadderMemory, LadderState, Roster
 from croupier_server.tournament.model import (
     Entrant,
     Field,
@@ -43,7 +45,7 @@ class Ladder:
 
     table: int = 2
     at_once: int = 8
-    ratings: Ratings | None = None
+    ratings: Ratings = field(default_factory=LadderEstimate, compare=False)
     takes_late: bool = True
     is_endless: bool = True
     tie_breaks: Sequence[str] = TIE_BREAKS
@@ -66,90 +68,119 @@ class Ladder:
 
     def following(self, field: Field, history: History) -> Following:
         """What follows; never the end."""
-        state = self._memory.at(field, history)
-        draft = _Draft(self, field, state, self._rated(field, history, state))
-        draft.go_on()
-        while draft.open < self.at_once and draft.pair():
-            pass
-        return Issue(tuple(draft.pairings)) if draft.pairings else Wait()
+        roster, state = self._memory.roster(field), self._memory.at(history)
+        pairings = list(_next_seatings(state, roster.active))
+        if len(state.open) + len(pairings) < self.at_once:
+            draft = _Draft(self.table, roster, state, self.ratings(field, history), pairings)
+            while draft.open < self.at_once and draft.pair():
+                pass
+        return Issue(tuple(pairings)) if pairings else Wait()
 
-    def _rated(self, field: Field, history: History, state: LadderState) -> Mapping[str, float]:
-        rated = dict(state.ratings if self.ratings is None else self.ratings(field, history))
-        for entrant in field.entrants:
-            if entrant.anchor is not None:
-                rated[entrant.name] = entrant.anchor
-        return rated
+
+def _next_seatings(state: LadderState, active: frozenset[str]) -> Iterator[Pairing]:
+    """The next seating of each block that is neither being played nor complete."""
+    for block in [block for block in state.unfinished if block not in state.running]:
+        first, games = state.unfinished[block]
+        if active.issuperset(first.players):
+            players = rotated(first.players, games)
+            yield Pairing(f"{block}.{games + 1}", players, first.round, block)
 
 
 class _Draft:
-    """The pairings of one answer, as they are chosen."""
+    """The pairings of one answer, as they are chosen.
+
+    Args:
+        pairings: those that are chosen already; others are added to them.
+    """
 
     def __init__(
-        self, ladder: Ladder, field: Field, state: LadderState, ratings: Mapping[str, float]
+        self,
+        table: int,
+        roster: Roster,
+        state: LadderState,
+        ratings: Mapping[str, float],
+        pairings: list[Pairing],
     ) -> None:
-        self.pairings: list[Pairing] = []
-        self.open = len(state.open)
-        self._ladder = ladder
-        self._active = frozenset(field.active)
+        self._table = table
+        self._roster = roster
         self._state = state
-        self._ratings = ratings
-        self._round = state.rounds + 1
-        self._tables = 0
-        self._busy = Counter(name for pairing in state.open for name in pairing.players)
-        self._last = {name: set(state.last.get(name, ())) for name in self._active}
-        self._waited = {
-            name: (state.played.get(name, -1), at) for at, name in enumerate(field.active)
-        }
-        house = {entrant.name for entrant in field.entrants if entrant.is_house}
-        self._house = [name for name in field.active if name in house]
-        self._others = [name for name in field.active if name not in house]
+        self._pairings = pairings
+        self._blocks = 0
+        self._seating = state.seating.copy()
+        self._ratings = {**ratings, **roster.anchors}
+        self._played = state.played.copy()
+        self._last = state.last.copy()
+        self._busy = state.busy.copy()
+        for pairing in pairings:
+            self._busy.update(pairing.players)
 
-    def go_on(self) -> None:
-        """Issue the next seating of each block that is neither being played nor complete."""
-        waiting = {pairing.block for pairing in self._state.open}
-        for block, (first, games) in self._state.unfinished.items():
-            if block in waiting or not self._active.issuperset(first.players):
-                continue
-            players = rotated(first.players, games)
-            self._add(Pairing(f"{block}.{games + 1}", players, first.round, block))
+    @property
+    def open(self) -> int:
+        """How many games will be open."""
+        return len(self._state.open) + len(self._pairings)
 
     def pair(self) -> bool:
         """Begin one more block, with players who are free if there are any."""
         group = self._group(free=True) or self._group(free=False)
         if group is None:
             return False
-        self._tables += 1
-        block = f"{self._round}.{self._tables}"
-        players = self._state.seating.order(group)
-        self._add(Pairing(f"{block}.1", players, self._round, block))
+        self._blocks += 1
+        number = self._state.rounds + 1
+        block = f"{number}.{self._blocks}"
+        players = self._seating.order(group)
+        self._pairings.append(Pairing(f"{block}.1", players, number, block))
+        self._busy.update(players)
         for name in players:
-            self._last[name] = set(players) - {name}
-            self._waited[name] = (self._state.games + len(self.pairings), self._waited[name][1])
+            self._last[name] = tuple(other for other in players if other != name)
+            self._played[name] = self._state.games + len(self._pairings)
         return True
-
-    def _add(self, pairing: Pairing) -> None:
-        self.pairings.append(pairing)
-        self._busy.update(pairing.players)
-        self.open += 1
 
     def _group(self, *, free: bool) -> list[str] | None:
         """The one who has waited longest, and others near it; None if there is nobody."""
-        others = [name for name in self._others if not (free and self._busy[name])]
-        house = [name for name in self._house if not (free and self._busy[name])]
+        others, house = (
+            [name for name in pool if not (free and name in self._busy)]
+            for pool in (self._roster.others, self._roster.house)
+        )
         if not others:
             return None
-        first = min(others, key=lambda name: (self._busy[name], self._waited[name]))
+        first = self._longest_waiting(others if free else self._least_busy(others))
+        others.remove(first)
         group = [first]
         for pool in (others, house):
-            near = sorted((name for name in pool if name != first), key=self._nearness(first))
-            group += near[: self._ladder.table - len(group)]
+            number = self._table - len(group)
+            if number and pool:
+                near = self._near(first, pool, number) if free else pool
+                group += self._nearest(first, near, number)
         return group if len(group) > 1 else None
 
-    def _nearness(self, first: str) -> Callable[[str], tuple[bool, int, float, tuple[int, int]]]:
-        own = self._ratings.get(first, START)
+    def _least_busy(self, pool: Sequence[str]) -> Sequence[str]:
+        least = min(self._busy.get(name, 0) for name in pool)
+        return [name for name in pool if self._busy.get(name, 0) == least]
 
-        def key(name: str) -> tuple[bool, int, float, tuple[int, int]]:
-            distance = abs(self._ratings.get(name, START) - own)
-            return (name in self._last[first], self._busy[name], distance, self._waited[name])
+    def _longest_waiting(self, pool: Sequence[str]) -> str:
+        """Who has waited longest; of equals, the first."""
+        waits = list(map(self._played.get, pool, repeat(0)))
+        return pool[waits.index(min(waits))]
 
-        return key
+    def _near(self, first: str, pool: Sequence[str], number: int) -> Sequence[str]:
+        """Of free players, those among whom are so many of the nearest, whomever it met last."""
+        distances = self._distances(first, pool)
+        limit = nsmallest(number + len(self._last.get(first, ())), distances)[-1]
+        return [name for name, far in zip(pool, distances, strict=True) if far <= limit]
+
+    def _nearest(self, first: str, pool: Sequence[str], number: int) -> Sequence[str]:
+        """So many, the best first: not met last, least busy, nearest, who has waited longest."""
+        keys = zip(
+            map(self._last.get(first, ()).__contains__, pool),
+            map(self._busy.get, pool, repeat(0)),
+            self._distances(first, pool),
+            map(self._played.get, pool, repeat(0)),
+            count(),  # of equals, the first
+            pool,
+            strict=False,
+        )
+        return [key[-1] for key in nsmallest(number, keys)]
+
+    def _distances(self, first: str, pool: Sequence[str]) -> Sequence[float]:
+        own, rating = self._ratings.get(first, START), self._ratings.get
+        return [abs(rating(name, START) - own) for name in pool]
