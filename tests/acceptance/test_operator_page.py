@@ -218,5 +218,8 @@ def test_signed_out_page_says_so(chrome: Browser, place: tuple[str, str]) -> Non
         other = page.context.new_page()
         other.goto(f"{site}/operator")
         other.get_by_role("button", name="Sign out").click()
+        expect(
+            other.get_by_label("Operator's token")
+        ).to_be_visible()  # closed on its way, it hangs
         other.close()
         expect(page.get_by_text("You are signed out")).to_be_visible()

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from nats.js.errors import NotFoundError
 from sqlalchemy import Connection
 
 from croupier_server.app import App
@@ -305,9 +306,10 @@ async def all_offers(old: Old, count: int) -> list[Any]:
     """The games that the manager has offered, once these are so many."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            state = (await old.streams.stream_info("croupier-1-games")).state
-            if state.messages == count:
-                break
+            with suppress(NotFoundError):  # the manager is about to make it
+                state = (await old.streams.stream_info("croupier-1-games")).state
+                if state.messages == count:
+                    break
             await asyncio.sleep(0.05)
     raw = [await old.streams.get_msg("croupier-1-games", seq=seq) for seq in range(1, count + 1)]
     return [json.loads((message.data or b"").partition(b"\n")[0]) for message in raw]
