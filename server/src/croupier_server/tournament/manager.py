@@ -320,7 +320,9 @@ class Manager:
             self._is_due = False
             # an endless format pairs anew after each game, and would pair the absent for ever
             field = self.players.present if self._format.is_endless else self.field
-            following = self._format.following(field, self.history)
+            # not `history`: its copy of thousands of results would be made for each one that comes
+            history = History(tuple(self._issued), self.results)
+            following = self._format.following(field, history)
             if isinstance(following, Finished):
                 return True
             if isinstance(following, Issue):
