@@ -120,7 +120,7 @@ class Served:
         except WireError as problem:
             log.warning("message refused", subject=self.subject, problem=str(problem))
             answer = Message({"re": "error", "detail": str(problem)})
-        except Exception:
+        except Exception:  # whoever asked is to hear of it
             log.exception("message not handled", subject=self.subject)
             answer = Message({"re": "error", "detail": "internal error"})
         if answer is not None and raw.reply:
@@ -376,7 +376,7 @@ class Link:
         for called in self.on_reconnect:
             try:
                 called()
-            except Exception:
+            except Exception:  # one of them never keeps the others from theirs
                 log.exception("what follows a reconnect failed")
 
     async def _keep_alive(self) -> None:
@@ -395,7 +395,7 @@ class Link:
                 await self._begin_anew()
             except (TimeoutError, NatsError, OSError) as problem:
                 log.debug("nats", problem=in_words(problem))
-            except Exception:
+            except Exception:  # whatever it is, it is tried again
                 log.exception("the link can't be made anew now")
 
     async def _begin_anew(self) -> None:

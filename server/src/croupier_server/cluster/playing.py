@@ -186,7 +186,7 @@ class Playing:
         except BeganAnew as problem:
             log.warning("game interrupted, to be played again", reason=str(problem))
             await self._interrupt(begun.taken)
-        except Exception:
+        except Exception:  # ours, whatever it is: no player is to blame
             log.exception("game interrupted by a fault of ours", game=table.game)
             await self._interrupt(begun.taken)
 

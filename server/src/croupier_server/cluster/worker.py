@@ -169,7 +169,7 @@ class Worker:
         except StorageFailed:
             await delivery.give_back()
             raise
-        except Exception:
+        except Exception:  # one game never ends those of others
             log.exception("an offered game could not be played", pairing=offer.pairing)
             await delivery.give_back(AGAIN_S)  # it may be this worker that can't
         else:

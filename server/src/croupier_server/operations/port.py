@@ -92,7 +92,7 @@ class OperationsPort:
         """Serve to the end; if that fails, the games go on unwatched."""
         try:
             await server.serve(sockets=[listener])
-        except Exception:
+        except Exception:  # no game stops for it
             log.exception("the operations port stopped for a fault of ours")
         finally:
             listener.close()

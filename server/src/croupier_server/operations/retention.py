@@ -55,7 +55,7 @@ class Retention:
                 await self.sweep()
             except StorageFailed:
                 return  # the server stops for that by itself
-            except Exception:
+            except Exception:  # tried again tomorrow; no game stops for it
                 log.exception("records could not be let go")
             await asyncio.sleep(DAY_MS / 1000)
 
