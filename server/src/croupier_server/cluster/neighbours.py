@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import secrets
 from contextlib import suppress
 from typing import Final
+
+import structlog
 
 from croupier_server.cluster.link import Link, LinkDown, Served
 from croupier_server.cluster.wire import Message
 
 __all__ = ["Neighbours"]
 
-SAY_S: Final = 2.0
+log = structlog.get_logger(__name__)
+
+_SAY_S: Final = 2.0
 """How often each gateway says that it is there."""
 
-GONE_S: Final = 3 * SAY_S
-"""One that was not heard for so long is gone."""
+_SILENT: Final = 4
+"""Nobody is there who was not heard while so many words of the gateway's own came back in time."""
 
 
 class Neighbours:
     """Says that this gateway is there, and hears of the others; :meth:`run` has to run meanwhile.
 
+    A gateway hears its own words too; one that comes back before the next is said proves that the
+    link is up both ways. So the silence of the others is measured in those, not in seconds: a link
+    that is dead, or was until now, says nothing of them, noticed or not.
+
     Attributes:
         are_there: whether there are others, as it was when the link was last up.
     """
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, *, say_s: float = _SAY_S) -> None:
         self.are_there = False
         self._link = link
         self._subject = f"{link.root}.gateways"
         self._me = secrets.token_hex(8)
-        self._heard = -math.inf
+        self._say_s = say_s
+        self._words = 0
+        self._unanswered = 0  # of those that came back in time, since another's
         self._served: Served | None = None
 
     async def open(self) -> None:
@@ -47,13 +56,22 @@ class Neighbours:
     async def run(self) -> None:
         """Say so, now and then, until this is cancelled."""
         while True:
-            if self._link.is_connected:
-                with suppress(LinkDown):
-                    await self._link.publish(self._subject, Message({"op": "here", "id": self._me}))
-                self.are_there = asyncio.get_running_loop().time() - self._heard < GONE_S
-            await asyncio.sleep(SAY_S)
+            self._words += 1
+            word = Message({"op": "here", "id": self._me, "n": self._words})
+            with suppress(LinkDown):
+                await self._link.publish(self._subject, word)
+            await asyncio.sleep(self._say_s)
 
     async def _hear(self, message: Message) -> None:
         if message.text("id") != self._me:
-            self._heard = asyncio.get_running_loop().time()
-            self.are_there = True
+            self._unanswered = 0
+            self._note(True)
+        elif message.whole("n") == self._words:
+            self._unanswered += 1
+            if self._unanswered >= _SILENT:
+                self._note(False)
+
+    def _note(self, are_there: bool) -> None:
+        if are_there is not self.are_there:
+            self.are_there = are_there
+            log.info("other gateways are there" if are_there else "no other gateway is there")
