@@ -66,6 +66,15 @@ The file has the messages as the server sent them, the text that was answered, t
 traceback and the kit's version, and TARGET as it was given; no token. What a player keeps
 in itself between its turns is not in it.
 
+## A server, by players that do wrong
+
+`croupier check URL` is the other direction: it joins a server's tournament, before that begins,
+with some fifty programs that each do one thing wrong, and with a few honest players. `croupier
+check --list ws://127.0.0.1:8000` shows what each does and how it must end: with which verdict, or
+that it `plays on`, since what it does is dropped and harms nobody. `ok` is before what ended so,
+`WRONG` before what did not, and a dash before what had no occasion for it: its game was over too
+soon, or the board has no hole to place on. The exit code is 1 if anything ended wrong.
+
 ## The steps
 """
 

@@ -20,8 +20,9 @@ HEAD = """# Settings of a server
 
 A setting comes from its default, a TOML file (`croupier serve --config FILE`), the environment
 (`CROUPIER_SECTION__NAME`, as in `CROUPIER_LOBBY__WAIT_MS=5000`), or an option on the command line;
-each of these wins over those before it. Durations are whole milliseconds. What is unknown or out
-of range is refused in one line that names where it came from.
+each of these wins over those before it. In the environment arrays and tables are JSON, and text
+needs no quotes: `CROUPIER_GAME__BOARD=6x5,holes=4`. Durations are whole milliseconds. What is
+unknown or out of range is refused in one line that names where it came from.
 
 ```toml
 [lobby]

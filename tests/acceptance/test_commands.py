@@ -15,6 +15,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from croupier_server.serving import address_to_join
+from croupier_server.settings import load_settings
 from support.needs import require
 
 PATIENCE_S = 40
@@ -95,6 +97,56 @@ def test_demo_twice_with_one_seed_gives_the_same_games(tmp_path: Path) -> None:
         assert "all verified" in done.stdout
     same = croupier("verify", "--same", "games/1", "games/2", cwd=tmp_path)
     assert (same.returncode, same.stdout.split(":")[0]) == (0, "the same")
+
+
+@pytest.mark.timeout(120)
+def test_demo_keeps_to_itself_and_tells_how_to_have_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("STORAGE__URL", "postgresql://127.0.0.1:1/live"), ("LOBBY__ROSTER", "no")):
+        monkeypatch.setenv(f"CROUPIER_{name}", value)
+    monkeypatch.setenv("CROUPIER_RUN", "python3 run.py")
+    done = croupier("demo", "--players", "3", "--board", "4x4,fish=2", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["demo-records"]
+    again = done.stdout.splitlines()[-1].partition("moves: python3 run.py croupier ")[2].split()
+    assert croupier(*again, cwd=tmp_path).returncode == 0
+    same = croupier("verify", "--same", "demo-records/1", "demo-records/2", cwd=tmp_path)
+    assert same.returncode == 0, same.stdout
+
+
+def test_demo_that_is_wrong_leaves_nothing(tmp_path: Path) -> None:
+    assert croupier("demo", "--board", "1x1", cwd=tmp_path).returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.timeout(120)
+def test_demo_in_a_terminal_writes_nothing_into_its_living_line(tmp_path: Path) -> None:
+    require("posix", os.name == "posix", "pseudo-terminals")
+    told = _in_terminal("demo", "--players", "2", "--board", "3x4", cwd=tmp_path)
+    assert "waiting for the players" in told
+    line = next(line for line in told.replace("\r", "\n").split("\n") if "Standings" in line)
+    assert line.removeprefix("\x1b[2K") == "Standings"
+
+
+def _in_terminal(*args: str, cwd: Path) -> str:
+    """What a command writes to a terminal of its own."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "croupier_server", *args]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd) as process:
+        os.close(theirs)
+        told = b""
+        try:
+            while some := os.read(ours, 65_536):
+                told += some
+        except OSError:  # how Linux says that nobody has the other end any more
+            pass
+        finally:
+            os.close(ours)
+        assert process.wait(PATIENCE_S) == 0
+    return told.decode()
 
 
 @pytest.mark.timeout(120)
@@ -184,6 +236,15 @@ def test_tournament_from_the_command_line(tmp_path: Path) -> None:
         (["serve", "--rules", "chess"], "fish, classic"),
         (["serve", "--config", "none.toml"], "none.toml: No such file"),
         (["serve", "--bogus"], "--bogus"),
+        (["serve", "--host", ""], "server.host"),
+        (["serve", "--wait", "nan"], "'--wait': 'nan'"),
+        (["serve", "--move-time", "inf"], "'--move-time': 'inf'"),
+        (["serve", "--data", "a-file"], "a-file: a file, and no directory"),
+        (["demo", "--move-time", "nan"], "'--move-time': 'nan'"),
+        (["token", "Ada", "Ben", "Ada"], "'Ada' is there twice"),
+        (["operator-token", "--data", "a-file"], "a-file/operator.token: "),
+        (["check", "ws://here:99999"], "'ws://here:99999'"),
+        (["load", "ws://..:1"], "'ws://..:1'"),
         (["serve", "--min-players", "9", "--max-players", "3"], "more than max_players"),
         (["serve", "--host", "203.0.113.1", "--port", "0"], "can't listen on 203.0.113.1"),
         (["demo", "--players", "1"], "--players"),
@@ -234,6 +295,23 @@ def test_port_in_use_says_so(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert f"can't listen on 127.0.0.1 port {port}" in done.stderr
     assert "in use" in done.stderr
+
+
+@pytest.mark.timeout(120)
+def test_demo_started_without_output_plays_all_the_same(tmp_path: Path) -> None:
+    require("posix", os.name == "posix", "a shell closes the stream")
+    command = f'"{sys.executable}" -m croupier_server demo --players 2 --board 3x4 >&- 2>&- <&-'
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "demo-records" / "1" / "1.1.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("host", "told"), [("::1", "ws://[::1]:80"), ("::", "ws://[::]:80"), ("here", "ws://here:80")]
+)
+def test_address_that_is_told_is_the_one_to_join(host: str, told: str) -> None:
+    settings = load_settings(None, {"server": {"host": host}}, reads_environment=False)
+    assert address_to_join(settings, 80) == told
 
 
 @pytest.mark.timeout(120)

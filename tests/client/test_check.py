@@ -7,8 +7,9 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -212,8 +213,8 @@ async def test_honest_program_passes() -> None:
         ("prints", Verdict.MALFORMED, "standard error"),
         ("crash", Verdict.DISCONNECTED, "ended with exit status 1"),
         ("foreign id", Verdict.TIMEOUT, "its reply has id"),
-        ("oversize", Verdict.MALFORMED, "no reply"),
-        ("latin", Verdict.MALFORMED, "no reply"),
+        ("oversize", Verdict.OVERSIZE, "a line of more than 65536 bytes"),
+        ("latin", Verdict.MALFORMED, "not UTF-8"),
     ],
 )
 async def test_program_with_a_habit_fails(habit: str, verdict: Verdict, told: str) -> None:
@@ -222,6 +223,7 @@ async def test_program_with_a_habit_fails(habit: str, verdict: Verdict, told: st
     assert result.status is Status.FAIL
     assert result.verdict is verdict
     assert told in f"{result.told} {result.hint}"
+    assert "binary" not in result.told
 
 
 async def test_second_replies_are_a_warning() -> None:
@@ -281,6 +283,42 @@ class NumberIds(Client):
         await self.send(socket, 7, result=True)
 
 
+class AnswersAll(Client):
+    """Replies to what has no id, too."""
+
+    async def play(self, socket: ClientConnection) -> None:
+        await self.send(socket, 1, method="join", params=self.params)
+        async for text in socket:
+            message = json.loads(text)
+            if "id" in message and "method" in message:
+                await self.answer(socket, message)
+            elif message.get("method") == "game_end":
+                await self.send(socket, "game over", result=True)
+
+
+class Hears(Client):
+    """Keeps what it is told, and how the connection was closed."""
+
+    heard: ClassVar[list[object]] = []
+
+    async def play(self, socket: ClientConnection) -> None:
+        await self.send(socket, 1, method="join", params=self.params)
+        with suppress(ConnectionClosed):
+            while True:
+                self.heard.append(json.loads(await socket.recv()))
+        self.heard.append(socket.close_code)
+
+
+class Big(Client):
+    async def answer(self, socket: ClientConnection, message: dict[str, Any]) -> None:
+        await self.send(socket, message["id"], result=" " * 70_000)
+
+
+class SpacedIds(Client):
+    async def answer(self, socket: ClientConnection, message: dict[str, Any]) -> None:
+        await self.send(socket, message["id"] + " ", result=True)
+
+
 class Chatty(Client):
     async def answer(self, socket: ClientConnection, message: dict[str, Any]) -> None:
         await super().answer(socket, message)
@@ -329,6 +367,39 @@ async def test_ids_that_are_numbers_fail() -> None:
     findings = await check_client(NumberIds, "tournament-start")
     assert findings.results[0].verdict is Verdict.MALFORMED
     assert "id: Input should be a valid string" in findings.results[0].told
+
+
+async def test_reply_to_a_notification_is_no_wrong_id() -> None:
+    """A server drops it and goes on, so it is a warning; only sending it at all is the fault."""
+    only = ("board-with-holes", "board-of-one-row", "game-end-unanswered")
+    findings = await check_client(AnswersAll, *only)
+    told = named(findings, "board-of-one-row")
+    assert (told.status, told.verdict) == (Status.WARN, None)
+    assert "it replies to 'game over', which nobody asked" in told.told
+    unasked = named(findings, "game-end-unanswered")
+    assert (unasked.status, unasked.verdict) == (Status.FAIL, None)
+    assert "never reply to it" in unasked.hint
+
+
+async def test_wrong_id_at_the_start_has_the_verdict_of_a_server() -> None:
+    findings = await check_client(SpacedIds, "tournament-start")
+    assert findings.results[0].verdict is Verdict.NO_START
+    assert "its reply has id 'start '" in findings.results[0].told
+
+
+async def test_message_that_is_too_large_has_the_verdict_of_a_server() -> None:
+    findings = await check_client(Big, "tournament-start")
+    assert findings.results[0].verdict is Verdict.OVERSIZE
+
+
+async def test_client_that_may_not_join_is_told_as_a_server_tells_it() -> None:
+    Hears.heard.clear()
+    findings = await check_client(Hears, "joining", visits=1, protocol=2)
+    told = named(findings, "join").told
+    assert Hears.heard == [
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": -32001, "message": told, "data": None}},
+        4001,
+    ]
 
 
 async def test_second_replies_of_a_client_are_a_warning() -> None:
@@ -478,6 +549,7 @@ def test_command_lists_the_steps(capsys: pytest.CaptureFixture[str]) -> None:
         (["first", "--only", "nothing"], "no step 'nothing'"),
         (["frist"], "no module 'frist'"),
         (["first", "--json", "no/such/folder"], "No such file"),
+        (["first", "--json", "-", "--junit", "-"], "only one of --json and --junit"),
     ],
 )
 def test_mistakes(

@@ -125,6 +125,8 @@ def test_new_in_place_of_a_file_is_refused(
         (["join", "ws://127.0.0.1:1", "greedy", "--name", "a", "--max-games", "0"], "--max-games"),
         (["join", "ws://127.0.0.1:1", "greedy", "--name", "a", "--retry", "-1"], "--retry"),
         (["join", "ws://127.0.0.1:1", "greedy", "--name", "a", "--retry", "0"], "no connection"),
+        (["join", "ws://127.0.0.1:1", "greedy", "--name", "a", "--retry", "nan"], "'nan'"),
+        (["join", "ws://..:1", "greedy", "--name", "a"], "bad URL 'ws://..:1'"),
         (["bridge", "ws://127.0.0.1:1", "--name", "a"], "Missing argument 'COMMAND...'"),
         (["bridge", "ws://127.0.0.1:1", "--name", "a", "p", "--depth", "3"], "option '--depth'"),
         (["bridge", "http://127.0.0.1:1", "--name", "a", "--", "p"], "bad URL"),

@@ -68,6 +68,8 @@ def test_url_that_is_right_passes(url: str) -> None:
         ("ws://a host:80", "names no host"),
         ("ws://host:80/#here", "has a '#'"),
         ("ws://[::1:80", "Invalid IPv6"),
+        ("ws://..:80", "label empty"),
+        (f"ws://{'h' * 300}:80", "label too long"),
     ],
 )
 def test_url_that_is_wrong_is_told_in_one_line(url: str, wrong: str) -> None:

@@ -354,3 +354,9 @@ def test_file_that_is_not_there(tmp_path: Path) -> None:
 def test_house_player_is_a_target_too(moment: Path) -> None:
     outcome = asyncio.run(Replay.read(moment).run(load("greedy"), lambda _: None))
     assert outcome.is_legal
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device here")
+def test_device_without_an_end_is_refused() -> None:
+    with pytest.raises(BadRepro, match="too large for a repro file"):
+        Replay.read(Path("/dev/zero"))

@@ -122,6 +122,15 @@ def test_run_is_the_command_to_signals(ready: Environment, number: signal.Signal
     assert "run.py" not in errors
 
 
+def test_child_knows_how_it_was_started_to_say_so_in_hints(
+    place: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["my games/run.py", "demo"])
+    told = commands.child_variables(place, own_path=False)["CROUPIER_RUN"]
+    quote = '"' if os.name == "nt" else "'"
+    assert told.partition(" ")[2] == f"{quote}my games/run.py{quote}"
+
+
 def test_environment_folder_is_one_per_python_or_as_named() -> None:
     own = environment.environment_folder({})
     assert own.is_relative_to(ROOT / ".venv-run")

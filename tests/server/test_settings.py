@@ -36,6 +36,43 @@ def test_variables_of_other_programs_are_left_alone(monkeypatch: pytest.MonkeyPa
     assert load_settings().server.host == "127.0.0.1"
 
 
+def test_variables_can_be_text_or_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROUPIER_GAME__BOARD", "6x4,holes=1")
+    monkeypatch.setenv("CROUPIER_GAME__RULES", '"classic"')
+    monkeypatch.setenv("CROUPIER_LOBBY__PROGRAMS", '["Pingu=./pingu"]')
+    settings = load_settings()
+    assert settings.game.board.rows == 6
+    assert settings.game.rules == CLASSIC
+    assert settings.lobby.programs[0].name == "Pingu"
+
+
+def test_environment_has_no_say_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROUPIER_STORAGE__URL", "postgresql://somewhere/precious")
+    assert load_settings(reads_environment=False).storage.url is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("LOBBI__PERIODS", "3", "no setting lobbi.periods; there are server, lobby"),
+        ("LOBBY", "3", "lobby is a section, and not 3"),
+        ("SERVER", "{", "server is a section, and not '{'"),
+        ("GAME__RULES", "chess", "game.rules: no preset 'chess'"),
+        ("GAME__BOARD", "chess", "game.board: board 'chess': it is 'classic' or like '5x5'"),
+        ("LOBBY__PROGRAMS", "a=b", "lobby.programs: it is an array"),
+        ("SERVER__HOST", "", "server.host"),
+    ],
+)
+def test_wrong_variable_is_told_with_what_is_allowed(
+    name: str, value: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"CROUPIER_{name}", value)
+    with pytest.raises(UserError) as wrong:
+        load_settings()
+    assert str(wrong.value).startswith("environment: ")
+    assert told in str(wrong.value)
+
+
 def test_boards_and_rules_can_be_text_or_tables(tmp_path: Path) -> None:
     settings = load_settings(file(tmp_path, '[game]\nrules = "classic"\nboard = "classic"\n'))
     assert settings.game.rules == CLASSIC
@@ -57,7 +94,11 @@ def test_boards_and_rules_can_be_text_or_tables(tmp_path: Path) -> None:
         ("[game]\nboard = '3x3,holes=1'\n", "3 players with 3 penguins each need 9 tiles"),
         ("[game]\nrules = {ejected = 'penguins_off', lift = 'penguin'}\n", "does not go with"),
         ("[game.board]\nrows = true\n", "board.rows is True"),
-        ("server = 1\n", "server"),
+        ("server = 1\n", "server is a section, and not 1"),
+        ("[server]\nhost = ''\n", "server.host"),
+        ("[server]\nport = true\n", "server.port: a number is wanted, not True"),
+        (f"a = {'9' * 5000}\n", "not TOML"),
+        (f"a = {'[' * 5000}\n", "not TOML"),
     ],
 )
 def test_wrong_setting_is_named_with_its_file(text: str, told: str, tmp_path: Path) -> None:

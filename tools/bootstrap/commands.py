@@ -16,6 +16,7 @@ and neither the system's Python nor an environment that is active is changed.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -33,16 +34,27 @@ TERMINATED = 143
 
 
 def child_variables(environment: Environment, own_path: bool) -> dict[str, str]:
-    """Give a command's variables: as if the environment were active."""
+    """Give a command's variables: as if the environment were active.
+
+    CROUPIER_RUN says how to start another one, for the hints that a command prints.
+    """
     variables = dict(os.environ)
     variables.pop("PYTHONHOME", None)
     variables.pop("__PYVENV_LAUNCHER__", None)
     if not own_path:
         variables.pop("PYTHONPATH", None)
+    variables["CROUPIER_RUN"] = run_py()
     variables["VIRTUAL_ENV"] = str(environment.folder)
     variables["PATH"] = os.pathsep.join([str(environment.scripts), variables.get("PATH", "")])
     variables.setdefault("PYTHONIOENCODING", "utf-8")
     return variables
+
+
+def run_py() -> str:
+    """Give the command that runs this again, as it is typed in this system's shell."""
+    if WINDOWS:
+        return subprocess.list2cmdline(["python", sys.argv[0]])
+    return shlex.join(["python3", sys.argv[0]])
 
 
 class Terminated(BaseException):

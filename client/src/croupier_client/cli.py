@@ -20,6 +20,7 @@ from croupier_client import __version__
 from croupier_client.cli_check import check, replay
 from croupier_client.cli_stdio import bridge, relay, stdio
 from croupier_client.errors import ClientError
+from croupier_client.options import FiniteRange
 
 __all__ = ["TARGET_HELP", "awake", "main", "penguin", "warn"]
 
@@ -143,7 +144,7 @@ def play(
 )
 @click.option(
     "--retry",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=30.0,
     show_default=True,
     metavar="SECONDS",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
+from croupier_client.options import FiniteRange
+
 if TYPE_CHECKING:
     from croupier_client.check.hosts import Host
     from croupier_client.check.results import Log, Result
@@ -53,7 +55,7 @@ class _WithCommand(click.Command):
 )
 @click.option(
     "--limit",
-    type=click.FloatRange(min=1),
+    type=FiniteRange(min=1),
     default=300.0,
     show_default=True,
     metavar="SECONDS",
@@ -61,7 +63,7 @@ class _WithCommand(click.Command):
 )
 @click.option(
     "--wait",
-    type=click.FloatRange(min=0.1),
+    type=FiniteRange(min=0.1),
     default=60.0,
     show_default=True,
     metavar="SECONDS",
@@ -69,7 +71,7 @@ class _WithCommand(click.Command):
 )
 @click.option(
     "--again",
-    type=click.FloatRange(min=0.1),
+    type=FiniteRange(min=0.1),
     default=5.0,
     show_default=True,
     metavar="SECONDS",
@@ -137,7 +139,10 @@ def check(
         return
     log = Log()
     reports = [file for file in (json_file, junit_file) if file is not None]
-    to_stderr = any(getattr(file, "name", "<stdout>") == "<stdout>" for file in reports)
+    on_stdout = sum(getattr(file, "name", "<stdout>") == "<stdout>" for file in reports)
+    if on_stdout > 1:
+        raise click.UsageError("only one of --json and --junit can go to standard output")
+    to_stderr = on_stdout > 0
     stream = sys.stderr if to_stderr else sys.stdout
     color = stream.isatty() and "NO_COLOR" not in os.environ
     host, name = _host(target, port, command, log, wait, again)

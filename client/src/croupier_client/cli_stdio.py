@@ -9,6 +9,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from croupier_client.options import FiniteRange
+
 __all__ = ["bridge", "relay", "stdio"]
 
 TERMINATED: Final = 143
@@ -35,7 +37,7 @@ T = TypeVar("T")
 @click.option("--room", help="Where to play; the tournament if not given.")
 @click.option(
     "--retry",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=30.0,
     show_default=True,
     metavar="SECONDS",

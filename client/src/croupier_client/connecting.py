@@ -48,6 +48,7 @@ def check_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         port = parts.port
+        (parts.hostname or "").encode("idna")  # what no system looks up is a UnicodeError
     except ValueError as problem:
         raise BadURL(f"bad URL {url!r:.100}: {problem}; {wanted}") from None
     if parts.scheme not in {"ws", "wss"}:

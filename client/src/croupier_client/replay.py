@@ -83,9 +83,11 @@ class Replay:
             BadRepro: it can't be read, or is no repro file.
         """
         try:
-            if path.stat().st_size > _MAX_BYTES:
+            with path.open("rb") as file:  # of any kind: a device's size is no measure
+                text = file.read(_MAX_BYTES + 1)
+            if len(text) > _MAX_BYTES:
                 raise BadRepro(f"{path} is too large for a repro file")
-            value = load_json(path.read_bytes())
+            value = load_json(text)
         except OSError as problem:
             raise BadRepro(f"can't read {path}: {problem.strerror or problem}") from None
         except NotAMessage as problem:

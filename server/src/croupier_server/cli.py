@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -12,6 +13,8 @@ import click
 from croupier_server import __version__
 
 __all__ = ["main"]
+
+_STDERR: Final = 2
 
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "backup": (
@@ -100,11 +103,24 @@ def _croupier() -> None:
 
 def main() -> None:
     """Run ``croupier``; a user's mistake is one line on stderr and exit code 2."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Callable[..., Any] | None = getattr(stream, "reconfigure", None)
         if reconfigure is not None:  # Windows consoles default to an older code page
             reconfigure(encoding="utf-8", errors="backslashreplace")
     sys.exit(_run())
+
+
+def _open_streams() -> None:
+    """Have nothing read and nothing written where we were started with a stream closed.
+
+    The first sockets and files would take its number, which uvloop, for one, dies of.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        os.set_inheritable(number, True)
+    os.close(number)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _run() -> int:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
+import shlex
+import subprocess
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from croupier_server.errors import UserError
-from croupier_server.options import configure_logs, game_options, verbose_option
+from croupier_server.options import FiniteRange, configure_logs, game_options, verbose_option
 
 if TYPE_CHECKING:
     from croupier_server.app import App
@@ -33,6 +36,8 @@ _CAST: Final = (
 )
 """Names and targets of the first eight; more players take the honest ones again."""
 
+_MOVE_TIME_S: Final = 1.0
+
 _PACE_MS: Final = 700
 """From one turn to the next where people watch."""
 
@@ -46,8 +51,8 @@ _LOOK_S: Final = 0.1
 )
 @click.option(
     "--move-time",
-    type=click.FloatRange(0.01, 3600),
-    default=1.0,
+    type=FiniteRange(0.01, 3600),
+    default=_MOVE_TIME_S,
     show_default=True,
     metavar="SECONDS",
     help="For a move or placement.",
@@ -84,10 +89,10 @@ def demo(
 
     configure_logs(verbose)
     seed = secrets.randbits(62) if seed is None else seed
+    given_board = board
     if rules == "classic" and board is None:
         board = "classic"
     move_ms = round(move_time * 1000)
-    folder = new_folder(records or Path("demo-records"))
     settings = load_settings(
         None,
         {
@@ -107,8 +112,13 @@ def demo(
             "web": {"port": 0 if web else None, "stays": web},
             "game": {"rules": rules, "board": board or "5x5,holes=2,fish=1-5"},
             "tournament": {"name": "demo", "seed": seed, "games_at_once": games_at_once},
-            "storage": {"data": folder, "url": None},
         },
+        # What is set for a server, its database above all, is not for a demo.
+        reads_environment=False,
+    )
+    folder = new_folder(records or Path("demo-records"))
+    settings = settings.model_copy(
+        update={"storage": settings.storage.model_copy(update={"data": folder})}
     )
     has_begun = False
 
@@ -117,41 +127,51 @@ def demo(
         has_begun = True
         tell(news)
 
-    with _screen(seed) as tell:
+    with _screen(seed) as (tell, say):
 
         def listening(port: int) -> None:
             house.start(f"ws://127.0.0.1:{port}")
 
         def ended(result: TournamentResult) -> None:
-            click.echo("\n".join(standings(result)))
+            say("\n".join(standings(result)))
             if web:
-                click.echo("step through any game on the pages; Ctrl-C ends them")
+                say("step through any game on the pages; Ctrl-C ends them")
 
         app = App(
             settings,
             listening=listening,
-            web_listening=_open_pages,
+            web_listening=lambda url: _open_pages(url, say),
             progress=progress,
             ended=ended,
             folder=folder,
         )
+        signal: Stopped | None = None
         with House(_cast(players, seed), folder / "logs") as house:
             try:
                 run(_attended(app, house, lambda: has_begun))
             except Stopped as stopped:
-                if not app.results:
-                    click.echo(f"stopped by {stopped}; see {folder}", err=True)
-                    return 128 + stopped.signum
+                signal = stopped
+    if signal is not None and not app.results:
+        click.echo(f"stopped by {signal}; see {folder}", err=True)
+        return 128 + signal.signum
     (result,) = app.results.values()
-    return _check(result, folder)
+    again = _command(
+        "demo",
+        players=None if players == len(_CAST) else players,
+        move_time=None if move_time == _MOVE_TIME_S else move_time,
+        rules=rules,
+        board=given_board,
+        seed=seed,
+    )
+    return _check(result, folder, again)
 
 
-def _open_pages(url: str) -> None:
+def _open_pages(url: str, say: Callable[[str], None]) -> None:
     """Show the wall of games in the browser, if there is one."""
     import webbrowser
 
     page = f"{url.removesuffix('/')}/t/demo/live?pace=500"
-    click.echo(f"watch it on {page}")
+    say(f"watch it on {page}")
     webbrowser.open(page)
 
 
@@ -190,8 +210,11 @@ async def _attended(app: App, house: House, has_begun: Callable[[], bool]) -> To
 
 
 @contextlib.contextmanager
-def _screen(seed: int) -> Generator[Callable[[Progress], None]]:
-    """Shows progress: lines that stay, above one that lives while this is a terminal."""
+def _screen(seed: int) -> Generator[tuple[Callable[[Progress], None], Callable[[str], None]]]:
+    """Shows progress, and text: lines that stay, above one that lives while this is a terminal.
+
+    Whatever is written past it would end up in that line.
+    """
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -225,13 +248,26 @@ def _screen(seed: int) -> Generator[Callable[[Progress], None]]:
                 live.update(
                     task,
                     description=f"playing round {progress.pairing.game.partition('.')[0]}: "
-                    f"{over} games over",
+                    f"{over} game{'s' * (over != 1)} over",
                 )
 
-        yield tell
+        yield tell, console.print
 
 
-def _check(result: TournamentResult, records: Path) -> int:
+def _command(*words: str, **options: object) -> str:
+    """A command as it can be typed here; None is an option that was not given."""
+    given = [
+        word
+        for name, value in options.items()
+        if value is not None
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    run = os.environ.get("CROUPIER_RUN")  # as run.py was called, where nobody can type croupier
+    join = subprocess.list2cmdline if os.name == "nt" else shlex.join
+    return f"{run} " * bool(run) + join(["croupier", *words, *given])
+
+
+def _check(result: TournamentResult, records: Path, again: str) -> int:
     """Verify the records just written."""
     from croupier_common.errors import RecordError
     from croupier_common.record import read_record, replay
@@ -248,7 +284,7 @@ def _check(result: TournamentResult, records: Path) -> int:
     played = sum(found.kind == "played" for _, found in result.games)
     if played != ended:
         raise UserError(f"{records}: {ended} records of {played} games")
-    click.echo(f"{len(files)} records in {records}, all verified")
-    click.echo(f"  croupier show {files[-1]}" if files else "")
-    click.echo(f"  again with the same boards and moves: croupier demo --seed {result.seed}")
+    click.echo(f"{len(files)} record{'s' * (len(files) != 1)} in {records}, all verified")
+    click.echo(f"  {_command('show', str(files[-1]))}" if files else "")
+    click.echo(f"  again with the same boards and moves: {again}")
     return 0

@@ -32,7 +32,8 @@ class House:
     """House players that are started together; on leaving it as a context, none of them runs on.
 
     Args:
-        logs: a folder for what each of them prints, by name.
+        logs: a folder for what each of them prints, by name, and for the moments in which one
+            failed.
     """
 
     def __init__(self, players: Sequence[HousePlayer], logs: Path) -> None:
@@ -76,7 +77,7 @@ def _log(player: HousePlayer, logs: Path) -> Path:
 
 def _start(player: HousePlayer, url: str, logs: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "croupier_client", "join", url, player.target]
-    command += ["--name", player.name]
+    command += ["--name", player.name, "--repro", str(logs)]
     if player.age is not None:
         command += ["--age", str(player.age)]
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from croupier_server.operations.logs import LogFormat
 
 __all__ = [
+    "FiniteRange",
     "config_option",
     "configure_logs",
     "data_options",
@@ -24,6 +26,18 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers; "nan" is in none, though it compares with no end of it."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number with an end", param, ctx)
+        return number
 
 
 def config_option(command: F) -> F:
@@ -101,7 +115,7 @@ def tournament_options(command: F) -> F:
             click.option("--max-players", type=int, help="Start at once with so many [64]."),
             click.option(
                 "--wait",
-                type=float,
+                type=FiniteRange(),
                 metavar="SECONDS",
                 help="Wait for more from the first sign-up on [30].",
             ),
@@ -120,7 +134,7 @@ def tournament_options(command: F) -> F:
             ),
             click.option(
                 "--move-time",
-                type=float,
+                type=FiniteRange(),
                 metavar="SECONDS",
                 help="For a move or placement [10].",
             ),

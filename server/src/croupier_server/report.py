@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from croupier_common.render import printable
+from croupier_common.verdict import Fault
 from croupier_server.tournament.model import Result
 from croupier_server.tournament.progress import (
     GameOver,
@@ -32,7 +34,7 @@ def describe(progress: Progress) -> str | None:
         case Paused(is_paused):
             return "paused: no game is started" if is_paused else "games are started again"
         case PlayerOut(name, fault):
-            return f"{name} is out: {fault.verdict} in {fault.phase}: {fault.detail}"
+            return f"{name} is out: {_why(fault)}"
 
 
 def standings(result: TournamentResult) -> Iterator[str]:
@@ -47,8 +49,13 @@ def standings(result: TournamentResult) -> Iterator[str]:
     if result.faults:
         yield "Ejected"
     for name, fault in sorted(result.faults.items()):
-        yield f"       {name}: {fault.verdict} in {fault.phase}: {fault.detail}"
+        yield f"       {name}: {_why(fault)}"
         yield f"           {fault.verdict.fix}"
+
+
+def _why(fault: Fault) -> str:
+    """A detail may quote what the player wrote, in which a new line would look like one of ours."""
+    return f"{fault.verdict} in {fault.phase}: {printable(fault.detail, 400)}"
 
 
 def _ranking(ranking: tuple[tuple[str, ...], ...]) -> str:

@@ -13,7 +13,7 @@ from croupier_server.report import describe, standings
 from croupier_server.settings import Settings
 from croupier_server.tournament.progress import Progress, TournamentResult
 
-__all__ = ["serve_all", "tell_end", "tell_progress"]
+__all__ = ["address_to_join", "serve_all", "tell_end", "tell_progress"]
 
 
 def serve_all(
@@ -38,7 +38,7 @@ def serve_all(
 
     def listening(port: int) -> None:
         set_aside()
-        click.echo(f"listening on {_address(first, port)}")
+        click.echo(f"listening on {address_to_join(first, port)}")
 
     app = App(
         *played,
@@ -78,8 +78,9 @@ def tell_progress(progress: Progress, *, is_alone: bool) -> None:
         click.echo(line if is_alone else f"{progress.tournament}: {line}")
 
 
-def _address(settings: Settings, port: int) -> str:
-    host = settings.server.host if ":" not in settings.server.host else "[::]"
+def address_to_join(settings: Settings, port: int) -> str:
+    """The address at which players join a server that listens on a port."""
+    host = settings.server.host if ":" not in settings.server.host else f"[{settings.server.host}]"
     scheme = "ws" if settings.server.tls_certificate is None else "wss"
     return f"{scheme}://{host}:{port}"
 

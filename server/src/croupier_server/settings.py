@@ -10,14 +10,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    SettingsError,
 )
 
 from croupier_common.board_spec import BoardSpec
@@ -50,6 +60,8 @@ __all__ = [
 Millis = Annotated[int, Field(ge=1, le=86_400_000)]
 MAX_ENTRANTS = 1_000
 
+_NUMBERS: frozenset[object] = frozenset({int, float, int | None, float | None})
+
 _SECRET = frozenset({"cluster.nats", "storage.url"})
 """Settings that may hold a password or a token: messages about them do not quote them."""
 
@@ -57,11 +69,22 @@ _SECRET = frozenset({"cluster.nats", "storage.url"})
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _true_is_no_number(cls, value: object, info: ValidationInfo) -> object:
+        annotation: object = cls.model_fields[info.field_name or ""].annotation
+        if isinstance(value, bool) and annotation in _NUMBERS:
+            raise ValueError("a number is wanted")
+        return value
+
 
 class ServerSettings(_Section):
     """Where the server listens."""
 
-    host: Annotated[str, Field(description="The address to listen on.")] = "127.0.0.1"
+    host: Annotated[
+        # An empty one would be every address of the machine.
+        str, Field(min_length=1, description="The address to listen on.")
+    ] = "127.0.0.1"
     port: Annotated[
         int, Field(ge=0, le=65_535, description="The port to listen on; 0 for any free one.")
     ] = 8000
@@ -234,8 +257,9 @@ class Limits(_Section):
         Field(
             ge=0,
             le=100_000,
-            description="Connections of one address that have not joined, more get HTTP 429; 0 "
-            "for any number, as behind a proxy.",
+            description="Connections of one address that have not joined, more get HTTP 429; it "
+            "may have 8 times as many that say nothing at all. 0 for any number, as behind a "
+            "proxy.",
         ),
     ] = 32
     max_connections: Annotated[
@@ -595,12 +619,16 @@ class Settings(BaseSettings):
 
 
 def load_settings(
-    path: Path | None = None, overrides: Mapping[str, Mapping[str, object]] | None = None
+    path: Path | None = None,
+    overrides: Mapping[str, Mapping[str, object]] | None = None,
+    *,
+    reads_environment: bool = True,
 ) -> Settings:
     """The settings from a TOML file, the environment and the command line's overrides.
 
     Args:
         overrides: by section and name; a value of None overrides nothing.
+        reads_environment: whether the environment has a say.
 
     Raises:
         UserError: the file can't be read, or a setting is unknown or can't be; names where.
@@ -617,31 +645,58 @@ def load_settings(
             cls,
             settings_cls: type[BaseSettings],
             init_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-            env_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
             dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the base's signature
             file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             return (
                 InitSettingsSource(settings_cls, given),
-                env_settings,
+                *((_Environment(settings_cls),) if reads_environment else ()),
                 InitSettingsSource(settings_cls, file),
             )
 
     try:
         return Loaded()
-    except SettingsError as problem:
-        raise UserError(f"environment: {problem}") from None
     except ValidationError as problem:
         raise UserError(_told(problem, path, file, given)) from None
 
 
+class _Environment(EnvSettingsSource):
+    """The environment; what is no JSON there is text, as in ``CROUPIER_GAME__BOARD=5x5``."""
+
+    def __call__(self) -> dict[str, Any]:
+        prefix = self.env_prefix.lower()
+        for name in self.env_vars:
+            at = name.lower().removeprefix(prefix).split("__")
+            if name.lower().startswith(prefix) and len(at) > 1 and at[0] not in _names(()):
+                raise UserError(
+                    f"environment: no setting {'.'.join(at)}; there are {', '.join(_names(()))}"
+                )
+        return _sections(super().__call__(), "environment")
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except (ValueError, RecursionError):
+            return value
+
+
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return _sections(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    # A number of thousands of digits is a plain ValueError.
+    except (ValueError, RecursionError) as problem:
         raise UserError(f"{path}: not TOML: {problem}") from None
+
+
+def _sections(values: dict[str, Any], source: str) -> dict[str, Any]:
+    """The values of a source, each section of which is one; another source would hide it."""
+    for name, value in values.items():
+        if name in _names(()) and not isinstance(value, dict):
+            raise UserError(f"{source}: {name} is a section, and not {shown(value, 60)}")
+    return values
 
 
 def _told(

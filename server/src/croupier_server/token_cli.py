@@ -27,8 +27,12 @@ def token(names: tuple[str, ...], path: Path, age: int | None) -> int:
     Prints a line for each: the name, a tab, and the token. It is shown this once; the roster keeps
     a hash. Who has a token already gets a new one, and the old one is void.
     """
+    from croupier_server.errors import UserError
     from croupier_server.roster import Roster, new_token
 
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise UserError(f"{twice!r} is there twice, and would get two tokens, one of them void")
     roster = Roster.read(path) if path.exists() else Roster(())
     given: list[tuple[str, str]] = []
     for name in names:

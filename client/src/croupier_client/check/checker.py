@@ -11,6 +11,7 @@ from croupier_client.check.links import Link, LinkLost
 from croupier_client.check.results import Failed, Log, Skipped
 from croupier_client.check.visit import Visit, is_silence, notification
 from croupier_client.errors import ClientError
+from croupier_common.verdict import Verdict
 
 __all__ = ["Checker"]
 
@@ -139,23 +140,31 @@ class Checker:
             await self.leave(problem)
 
     async def leave(self, problem: Failed | None = None) -> None:
-        """Let the player at hand go, as a server does that ejects it."""
+        """Let the player at hand go, as a server does that ejects it, or does not let it join."""
         visit, self._visit = self._visit, None
         if visit is None:
             return
         if self.host.kind == "websocket":
-            verdict = problem.verdict if problem is not None else None
-            told = {
-                "verdict": (verdict or "withdrawn"),
-                "phase": "movement",
-                "detail": str(problem or "the check begins anew"),
-                "fix": problem.hint if problem is not None else "",
-                "link": "docs/check.md",
-            }
             with contextlib.suppress(Failed, LinkLost):
-                await visit.send(notification("ejected", told))
-                await visit.link.close(4000, str(verdict or "withdrawn"))
+                await self._farewell(visit, problem)
         await visit.link.drop()
+
+    @staticmethod
+    async def _farewell(visit: Visit, problem: Failed | None) -> None:
+        detail = str(problem or "the check begins anew")
+        if not visit.has_joined:
+            await visit.refuse(detail)
+            return
+        verdict = str((problem and problem.verdict) or Verdict.WITHDRAWN)
+        told = {
+            "verdict": verdict,
+            "phase": visit.phase,
+            "detail": detail,
+            "fix": problem.hint if problem is not None else "",
+            "link": "docs/check.md",
+        }
+        await visit.send(notification("ejected", told))
+        await visit.link.close(4000, verdict)
 
     def dismissed(self) -> None:
         """The player at hand has been let go in good order."""

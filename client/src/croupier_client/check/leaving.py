@@ -173,7 +173,7 @@ async def refused(check: Checker) -> None:
     check.only("kit", "websocket")
     visit = await check.connected()
     await visit.hear_join()
-    await visit.refuse(ErrorCode.CLOSED, "this is only a check")
+    await visit.refuse("this is only a check", ErrorCode.CLOSED)
     told = await check.host.left(_LEAVE_S)
     check.dismissed()
     if not told:

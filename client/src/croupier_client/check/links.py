@@ -12,9 +12,10 @@ from websockets.exceptions import ConnectionClosed
 
 from croupier_client.errors import ClientError
 from croupier_client.program import Program
-from croupier_common.lines import BadLine
+from croupier_common.lines import BadLine, Flaw
 from croupier_common.programs import PATIENCE, Patience
 from croupier_common.render import printable
+from croupier_common.verdict import Verdict
 
 __all__ = ["Link", "LinkLost", "ProgramLink", "WebSocketLink"]
 
@@ -23,7 +24,19 @@ _HURRY: Final = Patience(close_s=0.2, term_s=0.5)
 
 
 class LinkLost(ClientError):
-    """The player is not there any more; the message says how it left."""
+    """The player is not there any more; the message says how it left.
+
+    Attributes:
+        verdict: what a server says to that.
+        raw: what came last, if that is why.
+    """
+
+    def __init__(
+        self, told: str, verdict: Verdict = Verdict.DISCONNECTED, raw: bytes = b""
+    ) -> None:
+        super().__init__(told)
+        self.verdict = verdict
+        self.raw = raw
 
 
 class Link(Protocol):
@@ -113,7 +126,7 @@ class WebSocketLink:
         try:
             yield
         except ConnectionClosed as closed:
-            raise LinkLost(_how(closed)) from None
+            raise _lost(closed) from None
 
 
 class ProgramLink:
@@ -122,16 +135,13 @@ class ProgramLink:
     def __init__(self, program: Program, patience: Patience = PATIENCE) -> None:
         self.program = program
         self._patience = patience
-        self._came: asyncio.Queue[str | bytes | None] = asyncio.Queue(maxsize=256)
+        self._came: asyncio.Queue[str | BadLine | None] = asyncio.Queue(maxsize=256)
         self._reading = asyncio.create_task(self._read(), name="read a program's lines")
 
     async def _read(self) -> None:
         async with contextlib.aclosing(self.program.lines()) as lines:
             async for line in lines:
-                if isinstance(line, BadLine):
-                    await self._came.put(line.raw)
-                else:
-                    await self._came.put(line.text)
+                await self._came.put(line if isinstance(line, BadLine) else line.text)
         await self._came.put(None)
 
     async def send(self, text: str) -> None:
@@ -149,6 +159,9 @@ class ProgramLink:
         if line is None:
             self._came.put_nowait(None)
             raise LinkLost(f"the program {await self.program.obituary()}")
+        if isinstance(line, BadLine):
+            verdict = Verdict.OVERSIZE if line.flaw is Flaw.TOO_LONG else Verdict.MALFORMED
+            raise LinkLost(f"it sends what is no reply: {line.detail}", verdict, line.raw)
         return line
 
     async def close(self, code: int = 1000, reason: str = "") -> None:  # noqa: ARG002 - a Link's
@@ -165,16 +178,20 @@ class ProgramLink:
         await self.program.end(patience)
 
 
-def _how(closed: ConnectionClosed) -> str:
-    """How a connection was lost, in words."""
+def _lost(closed: ConnectionClosed) -> LinkLost:
+    """How a connection was lost, in words and as a server judges it."""
     own, other = closed.sent, closed.rcvd
-    if own is not None and own.code == 1009:
-        return "it sent a message that is too large, and the connection was closed"
-    if own is not None and own.code == 1002:
-        return "it broke the WebSocket protocol, and the connection was closed"
-    if own is not None and own.code == 1007:
-        return "it sent a text frame that is not UTF-8, and the connection was closed"
+    if own is not None and own.code in _BROKEN:
+        told, verdict = _BROKEN[own.code]
+        return LinkLost(f"{told}, and the connection was closed", verdict)
     if other is None:
-        return "the connection broke"
+        return LinkLost("the connection broke")
     said = f", {printable(other.reason, 100)}" if other.reason else ""
-    return f"it closed the connection with code {other.code}{said}"
+    return LinkLost(f"it closed the connection with code {other.code}{said}")
+
+
+_BROKEN: Final = {
+    1009: ("it sent a message that is too large", Verdict.OVERSIZE),
+    1002: ("it broke the WebSocket protocol", Verdict.MALFORMED),
+    1007: ("it sent a text frame that is not UTF-8", Verdict.MALFORMED),
+}

@@ -11,7 +11,6 @@ from croupier_client.check.hosts import Host
 from croupier_client.check.links import LinkLost
 from croupier_client.check.results import Failed, Findings, Log, Result, Skipped, Status
 from croupier_client.check.steps import Step
-from croupier_common.verdict import Verdict
 
 __all__ = ["run_check"]
 
@@ -99,4 +98,4 @@ async def _judged(step: Step, check: Checker) -> None:
     try:
         await step.function(check)
     except LinkLost as lost:
-        raise Failed(str(lost), verdict=Verdict.DISCONNECTED, breaks=True) from None
+        raise Failed(str(lost), verdict=lost.verdict, breaks=True) from None

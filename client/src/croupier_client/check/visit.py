@@ -28,8 +28,8 @@ from croupier_common.messages import (
     parse_from_player,
 )
 from croupier_common.programs import PRINT_HINT, looks_printed
-from croupier_common.session import Answered, Dropped, JoinAsked, Session
-from croupier_common.verdict import Verdict
+from croupier_common.session import Answered, Dropped, JoinAsked, Misbehaved, Session
+from croupier_common.verdict import Phase, Verdict
 
 __all__ = ["NewAgain", "Visit", "dump", "is_silence", "notification"]
 
@@ -37,6 +37,15 @@ _JOIN_S: Final = 10.0
 _ALLOWANCE_S: Final = 0.1
 _PATIENCE_S: Final = 1.0
 """After the time is over, how long is waited for an answer, so as to say how late it is."""
+
+_STARTS: Final = frozenset({"tournament_start", "game_start"})
+_PHASES: Final = {
+    "tournament_start": Phase.TOURNAMENT_START,
+    "game_start": Phase.GAME_START,
+    "place": Phase.PLACEMENT,
+    "move": Phase.MOVEMENT,
+    "tournament_end": Phase.TOURNAMENT_END,
+}
 
 _SILENCE: Final = "there was no answer"
 
@@ -78,11 +87,20 @@ class Visit:
         self.log = log
         self._session = Session()
         self._join_id: str | int = ""
+        self._refused_id: str | int | None = None
+        self._refusal = int(ErrorCode.INVALID_REQUEST)
         self._asks_to_join = False
         self._asked: dict[str, tuple[str, float, int]] = {}  # by id: method, when, budget
         self._came: dict[str, tuple[Reply, float]] = {}
         self._answered: set[str] = set()
+        self._strays: list[str] = []  # ids of replies that answer nothing we ever asked
         self._last_ms: dict[str, int] = {}
+
+    @property
+    def phase(self) -> Phase:
+        """When the player is let go: the phase of what it was asked last."""
+        asked = (_PHASES[m] for m, _, _ in reversed(self._asked.values()) if m in _PHASES)
+        return next(asked, Phase.TOURNAMENT)
 
     # -- the beginning
 
@@ -119,6 +137,8 @@ class Visit:
             )
         asked = self._session.receive(raw)
         if not isinstance(asked, JoinAsked):
+            if isinstance(asked, Misbehaved):
+                self._refused_id, self._refusal = asked.rejected.id, asked.rejected.code
             detail = getattr(asked, "detail", "a reply, and no join")
             raise Failed(
                 f"its first message is no join: {detail}",
@@ -128,6 +148,7 @@ class Visit:
                 breaks=True,
             )
         self.params, self._join_id = asked.params, asked.id
+        self._refused_id = asked.id
         self._asks_to_join = True
         return asked
 
@@ -148,10 +169,10 @@ class Visit:
         self.has_joined = True
         await self.send(message)
 
-    async def refuse(self, code: ErrorCode, text: str) -> None:
-        """Do not let it join."""
-        error = RefusalBody(code=code, message=text)
-        await self.send(Refusal(id=self._join_id, error=error).model_dump(exclude_none=True))
+    async def refuse(self, text: str, code: int | None = None) -> None:
+        """Do not let it join; without a code, for what is wrong with its join."""
+        error = RefusalBody(code=self._refusal if code is None else code, message=text)
+        await self.send(Refusal(id=self._refused_id, error=error).model_dump_json())
         await self.link.close(4001, "join refused")
 
     async def _greet(self) -> None:
@@ -278,6 +299,7 @@ class Visit:
             Failed: there is none in time.
         """
         method, asked, budget_ms = self._asked[call_id]
+        late = Verdict.NO_START if method in _STARTS else Verdict.TIMEOUT
         limit = asked + budget_ms / 1000 + _ALLOWANCE_S
         patience = min(_PATIENCE_S, budget_ms / 2000)
         while call_id not in self._came:
@@ -289,23 +311,32 @@ class Visit:
                 ) from None
             if raw is None:
                 self._answered.add(call_id)  # should it come yet
-                raise Failed(
-                    f"{_SILENCE} to {method} within {budget_ms} ms",
-                    verdict=Verdict.TIMEOUT,
-                    breaks=True,
-                )
-            self._take(raw, call_id)
+                raise self._unanswered(call_id, late)
+            self._take(raw)
         reply, came = self._came.pop(call_id)
         self._answered.add(call_id)
         took_ms = round((came - asked) * 1000)
         self._last_ms[method] = took_ms
         self.times_ms.setdefault(method, []).append(took_ms)
+        self._warn_of_strays()
         if came > limit:
             raise Failed(
                 f"the answer to {method} came after {took_ms} ms, and its budget is {budget_ms} ms",
-                verdict=Verdict.TIMEOUT,
+                verdict=late,
             )
         return reply
+
+    def _unanswered(self, call_id: str, verdict: Verdict) -> Failed:
+        """What is wrong if no answer came: its id may be wrong."""
+        method, _, budget_ms = self._asked[call_id]
+        if self._strays:
+            return Failed(
+                f"its reply has id {self._strays[-1]}, and the request's is {json.dumps(call_id)}",
+                "Send the request's id back as it is: the same string.",
+                verdict=verdict,
+                breaks=True,
+            )
+        return Failed(f"{_SILENCE} to {method} within {budget_ms} ms", verdict=verdict, breaks=True)
 
     def last_ms(self, method: str) -> int | None:
         """How long the last answer to that took."""
@@ -348,7 +379,8 @@ class Visit:
         while (left := until - time.monotonic()) > 0:
             raw = await self._receive(left)
             if raw is not None:
-                self._take(raw, "")
+                self._take(raw)
+                self._strays.clear()
                 raise Failed(f"it sends something unasked: {shown(raw, 200)}", hint)
 
     # -- what comes
@@ -360,17 +392,19 @@ class Visit:
         except TimeoutError:
             return None
         except LinkLost as lost:
+            if lost.raw:
+                self.log.received(lost.raw)
             raise _left(lost) from None
         self.log.received(raw)
         return raw
 
-    def _take(self, raw: str | bytes, wanted: str) -> None:
+    def _take(self, raw: str | bytes) -> None:
         """Judge what came as a server does."""
         received = self._session.receive(raw)
         if isinstance(received, Answered):
             self._came[received.id] = (received.reply, time.monotonic())
         elif isinstance(received, Dropped):
-            self._dropped(received.id, wanted)
+            self._dropped(received.id)
         else:
             detail = getattr(received, "detail", "a second join")
             printed = self.over_stdio and isinstance(raw, str) and looks_printed(raw)
@@ -380,7 +414,7 @@ class Visit:
                 verdict=Verdict.MALFORMED,
             )
 
-    def _dropped(self, shown_id: str, wanted: str) -> None:
+    def _dropped(self, shown_id: str) -> None:
         if any(shown(call_id, 60) == shown_id for call_id in self._answered):
             self.warnings.append(
                 (
@@ -388,13 +422,16 @@ class Visit:
                     "Send one reply to each request.",
                 )
             )
-            return
-        raise Failed(
-            f"its reply has id {shown_id}, and the request's is {json.dumps(wanted)}",
-            "Send the request's id back as it is: the same string.",
-            verdict=Verdict.TIMEOUT,
-            breaks=True,
-        )
+        else:
+            self._strays.append(shown_id)
+
+    def _warn_of_strays(self) -> None:
+        """The answer has come, and beside it replies to nothing, which a server drops."""
+        hint = "Reply only to a message that has an id, and with that id; game_end has none."
+        for stray in self._strays:
+            told = f"it replies to {stray}, which nobody asked; a server drops that"
+            self.warnings.append((told, hint))
+        self._strays.clear()
 
 
 def is_silence(problem: Failed) -> bool:
@@ -413,4 +450,4 @@ def dump(message: Mapping[str, Any]) -> str:
 
 
 def _left(lost: LinkLost) -> Failed:
-    return Failed(str(lost), verdict=Verdict.DISCONNECTED, breaks=True)
+    return Failed(str(lost), verdict=lost.verdict, breaks=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from croupier_server.errors import UserError
+from croupier_server.options import FiniteRange
 
 if TYPE_CHECKING:
     from croupier_server.settings import Settings
@@ -30,7 +31,7 @@ MOST_LINES: Final = 24
 )
 @click.option(
     "--move-time",
-    type=click.FloatRange(0.0, 86_400),
+    type=FiniteRange(0.0, 86_400),
     default=0.1,
     show_default=True,
     metavar="SECONDS",

@@ -7,6 +7,8 @@ import sys
 
 import click
 
+from croupier_server.options import FiniteRange
+
 __all__ = ["course"]
 
 
@@ -78,7 +80,7 @@ def xref() -> None:
 )
 @click.option(
     "--wait",
-    type=click.FloatRange(0.01, 86_400),
+    type=FiniteRange(0.01, 86_400),
     default=30.0,
     show_default=True,
     metavar="SECONDS",

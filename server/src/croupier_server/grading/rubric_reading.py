@@ -93,7 +93,7 @@ def load_rubric(path: Path) -> Rubric:
         value = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:  # not TOML, or a number of 5,000 digits
         raise UserError(f"{path}: not TOML: {problem}") from None
     try:
         return _rubric(value)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from croupier_server.errors import UserError
+from croupier_server.options import FiniteRange
 
 __all__ = ["load"]
 
@@ -26,7 +27,7 @@ _MOST: Final = 100_000
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(0, 100_000, min_open=True),
+    type=FiniteRange(0, 100_000, min_open=True),
     default=200,
     show_default=True,
     help="Connections opened in a second.",
@@ -34,7 +35,7 @@ _MOST: Final = 100_000
 @click.option("--think", metavar="MS", help="For each turn: 50, or 20-200 for anything between.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     help="Leave after so long; else when the server has ended everything.",
 )
 @click.option(

@@ -31,7 +31,9 @@ def check_url(url: str, *, is_mine: bool) -> None:
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        is_address = parts.scheme in {"ws", "wss"} and parts.hostname and parts.port != 0
+        # A name that no system looks up is a UnicodeError, which is a ValueError.
+        host = (parts.hostname or "").encode("idna")
+        is_address = parts.scheme in {"ws", "wss"} and host and parts.port != 0
     except ValueError:
         is_address = False
     if not is_address:

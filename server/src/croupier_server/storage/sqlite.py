@@ -238,6 +238,8 @@ class SqliteFile(SqliteMemory):
                     "to be its data directory"
                 )
             self._open()
+        except FileExistsError:
+            raise UserError(f"{self._directory}: a file, and no directory") from None
         except OSError as problem:
             raise UserError(f"{self._directory}: {problem.strerror or problem}") from None
         except (sqlite3.Error, DBAPIError) as problem:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import click
+from websockets.exceptions import InvalidHandshake
 
 from croupier_common.session import CloseCode
 from croupier_common.verdict import Verdict
 from croupier_server.errors import UserError
+from croupier_server.load.target import check_url
 from croupier_server.zoo.programs import PLAYS_ON, PROGRAMS, Program
 from croupier_server.zoo.wire import Script, Wire
 
@@ -19,6 +21,8 @@ __all__ = ["Visit", "check", "visit_all"]
 
 
 _CLOSED: Final = "closed with code"
+
+_UNTRIED: Final = "had no occasion for it"
 
 _UNTOLD: Final = frozenset({Verdict.DISCONNECTED, Verdict.OVERSIZE, Verdict.FLOOD})
 """Verdicts on players whose connection is gone, so that they can't be told."""
@@ -38,12 +42,19 @@ class Visit:
     program: Program | None = None
 
     @property
+    def is_untried(self) -> bool:
+        """Whether it never came to do what it does, so that nothing is shown by its end."""
+        return self.end == _UNTRIED
+
+    @property
     def is_right(self) -> bool:
         """Whether it ended as it should, as far as the player itself is told."""
         if self.program is None:
             return self.end == PLAYS_ON
-        return self.end in self.program.ends or (
-            self.end.startswith(_CLOSED) and not self.program.ends.isdisjoint(_UNTOLD)
+        return (
+            self.is_untried
+            or self.end in self.program.ends
+            or (self.end.startswith(_CLOSED) and not self.program.ends.isdisjoint(_UNTOLD))
         )
 
 
@@ -51,10 +62,10 @@ async def visit_all(url: str, programs: Sequence[Program], honest: int) -> list[
     """Join a tournament with all programs and so many honest players, and see how each ends.
 
     Raises:
-        OSError: the server can't be reached.
+        OSError, InvalidHandshake: the server can't be reached, or is none.
     """
     players: list[tuple[Script, Program | None]] = [
-        (Script(program.name, program.habit), program) for program in programs
+        (program.script, program) for program in programs
     ]
     players += [(Script(f"honest-{number}"), None) for number in range(1, honest + 1)]
     async with asyncio.TaskGroup() as group:
@@ -64,20 +75,21 @@ async def visit_all(url: str, programs: Sequence[Program], honest: int) -> list[
             visits.append(group.create_task(script.visit(url, joined)))
             await joined.wait()
     return [
-        Visit(script.name, _end(task.result()), program)
+        Visit(script.name, _end(task.result(), program), program)
         for (script, program), task in zip(players, visits, strict=True)
     ]
 
 
-def _end(wire: Wire) -> str:
+def _end(wire: Wire, program: Program | None) -> str:
     """How a visit ended, by what the player itself was told."""
     for call in wire.calls("ejected"):
         return str(call["params"]["verdict"])
     if wire.close_code == CloseCode.EJECTED:
         return wire.close_reason
     if wire.close_code == CloseCode.DONE and wire.calls("tournament_end"):
-        return PLAYS_ON
-    return f"{_CLOSED} {wire.close_code} {wire.close_reason}".strip()
+        return PLAYS_ON if program is None or wire.has_acted else _UNTRIED
+    closed = f"{_CLOSED} {wire.close_code} {wire.close_reason}".strip()
+    return closed if program is None or wire.has_acted else f"did nothing, and was {closed}"
 
 
 @click.command()
@@ -91,8 +103,9 @@ def check(url: str, honest: int, only: tuple[str, ...], lists: bool) -> int:
     """Run the hostile zoo against the server at URL, in a tournament that is about to begin.
 
     Each program does one thing wrong; the check says whether it ended as it should, and whether
-    the honest players among them were left in peace. A server for it is
-    `croupier serve --wait 5 --move-time 1`. Exit code: 0 if all ended right, 1 if not.
+    the honest players among them were left in peace. One that had no occasion for it, since its
+    game was over too soon, is marked with a dash and shows nothing. A server for it is
+    `croupier serve --wait 5 --move-time 1`. Exit code: 0 if none ended wrong, 1 if one did.
     """
     known = {program.name: program for program in PROGRAMS}
     for name in only:
@@ -103,11 +116,10 @@ def check(url: str, honest: int, only: tuple[str, ...], lists: bool) -> int:
         for program in programs:
             click.echo(f"{program.name:<20} {program.about}: {' or '.join(sorted(program.ends))}")
         return 0
-    if not url.startswith(("ws://", "wss://")):
-        raise UserError(f"URL {url!r:.80}: a server's address begins with ws:// or wss://")
+    check_url(url, is_mine=True)
     try:
         visits = asyncio.run(visit_all(url, programs, honest))
-    except* OSError as problems:
+    except* (OSError, InvalidHandshake) as problems:
         first: BaseException = problems
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
@@ -116,11 +128,13 @@ def check(url: str, honest: int, only: tuple[str, ...], lists: bool) -> int:
 
 
 def _report(visits: Sequence[Visit]) -> int:
-    wrong = [visit for visit in visits if not visit.is_right]
     for visit in visits:
-        mark = "ok   " if visit.is_right else "WRONG"
+        mark = "-    " if visit.is_untried else "ok   " if visit.is_right else "WRONG"
         wanted = sorted(visit.program.ends) if visit.program else [PLAYS_ON]
         told = visit.end if visit.is_right else f"{visit.end}, not {' or '.join(wanted)}"
         click.echo(f"{mark}  {visit.name:<20} {told}")
-    click.echo(f"{len(visits) - len(wrong)} of {len(visits)} ended as they should")
+    wrong = sum(not visit.is_right for visit in visits)
+    untried = sum(visit.is_untried for visit in visits)
+    told = f", {untried} had no occasion for what they do" if untried else ""
+    click.echo(f"{len(visits) - wrong - untried} of {len(visits)} ended as they should{told}")
     return 1 if wrong else 0

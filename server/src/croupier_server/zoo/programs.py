@@ -1,15 +1,15 @@
 """The zoo's table: each program, what it does wrong, and its right end.
 
-An end is a verdict, or ``plays on`` where what it does is dropped and harms nobody, or
-``stays out`` where it never takes part. Programs that misbehave in a game do so at their second
-move, or at their first placement, so that the others have something to lose.
+An end is a verdict, or ``plays on`` where what it does is dropped and harms nobody. Programs that
+misbehave in a game do so at their second move, or at their first or second placement, so that the
+others have something to lose.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +17,9 @@ from typing import Final
 from websockets.exceptions import ConnectionClosed
 
 from croupier_common.verdict import Verdict
-from croupier_server.zoo.wire import Call, Habit, Wire, answers, hangs_up, results, silent
+from croupier_server.settings import Clocks
+from croupier_server.zoo.stray import MOVES, PLACEMENTS, stray_action
+from croupier_server.zoo.wire import Call, Habit, Script, Wire, answers, hangs_up, results, silent
 
 __all__ = ["PLAYS_ON", "PROGRAMS", "Program"]
 
@@ -34,12 +36,19 @@ class Program:
         about: what it does, in a few words.
         habit: does it.
         ends: the ends that are right.
+        compression: whether it offers to compress.
     """
 
     name: str
     about: str
     habit: Habit
     ends: frozenset[str]
+    compression: bool = False
+
+    @property
+    def script(self) -> Script:
+        """The program as a player of that name."""
+        return Script(self.name, self.habit, compression=self.compression)
 
 
 def _once(method: str, act: Callable[[Wire, Call], object], *, after: int = 1) -> Habit:
@@ -48,6 +57,7 @@ def _once(method: str, act: Callable[[Wire, Call], object], *, after: int = 1) -
     async def habit(wire: Wire, call: Call) -> bool:
         if call["method"] != method or len(wire.calls(method)) != after + 1:
             return False
+        wire.has_acted = True
         done = act(wire, call)
         if asyncio.iscoroutine(done):
             return bool(await done)
@@ -56,32 +66,43 @@ def _once(method: str, act: Callable[[Wire, Call], object], *, after: int = 1) -
     return habit
 
 
-def _stray_moves(call: Call) -> Mapping[str, object]:
-    """A move of every illegal kind, for the state of a request."""
-    state, you = call["params"]["state"], call["params"]["you"]
-    rows, columns = len(state["board"]), len(state["board"][0])
-    own = next(p["penguins"] for p in state["players"] if p["color"] == you)
-    others = [p["penguins"] for p in state["players"] if p["color"] != you]
-    foreign = next((spots[0] for spots in others if spots), [rows, columns])
-    row, column = own[0]
-    return {
-        "same": [own[0], own[0]],
-        "outside": [own[0], [rows, columns]],
-        "negative": [own[0], [-1, -1]],
-        "huge": [own[0], [10**18, 10**18]],
-        "out-of-line": [own[0], [row, column + 1]],
-        "occupied": [own[0], foreign],
-        "foreign": [foreign, own[0]],
-        "nobody": [[rows, columns], own[0]],
-    }
+def _stray(method: str, kind: str, *, after: int = 1) -> Habit:
+    """A habit of an illegal action, as soon as the state has room for one of that kind."""
 
-
-def _illegal(kind: str) -> Habit:
-    async def act(wire: Wire, call: Call) -> bool:
-        await wire.reply(call, _stray_moves(call)[kind])
+    async def habit(wire: Wire, call: Call) -> bool:
+        if call["method"] != method or len(wire.calls(method)) <= after:
+            return False
+        action = stray_action(wire.state(call), kind)
+        if action is None:
+            return False
+        wire.has_acted = True
+        await wire.reply(call, action)
         return True
 
-    return _once("move", act)
+    return habit
+
+
+async def _slow(_wire: Wire, call: Call) -> bool:
+    await asyncio.sleep(call["params"]["budget_ms"] / 1000 * 0.6)
+    return False
+
+
+async def _to_the_tick(_wire: Wire, call: Call) -> bool:
+    await asyncio.sleep(call["params"]["budget_ms"] / 1000 + Clocks().latency_allowance_ms / 1000)
+    return False
+
+
+async def _reconnect_storm(wire: Wire, _call: Call) -> bool:
+    for _ in range(10):
+        await wire.come_back()
+    return True
+
+
+async def _bomb(wire: Wire, call: Call) -> bool:
+    """Ten megabytes in ten kilobytes, or too many bytes as they are if nothing is compressed."""
+    size = 10_000_000 if wire.connection.protocol.extensions else 100_000
+    await wire.send(_REPLY.replace("ID", call["id"]) + " " * size + "1}")
+    return True
 
 
 async def _late(wire: Wire, call: Call) -> bool:
@@ -169,7 +190,7 @@ async def _ping_flood(wire: Wire, _call: Call) -> bool:
 
 
 async def _second_join(wire: Wire, _call: Call) -> bool:
-    await wire.send({"jsonrpc": "2.0", "id": 1, "method": "join", "params": {}})
+    await wire.ask_to_join({})
     return False
 
 
@@ -193,12 +214,18 @@ def _kept(name: str, about: str, habit: Habit, *ends: str | Verdict) -> Program:
     return Program(name, about, habit, frozenset(str(end) for end in ends))
 
 
-_ILLEGAL = ("same", "outside", "negative", "huge", "out-of-line", "occupied", "foreign", "nobody")
-
 PROGRAMS: Final[tuple[Program, ...]] = (
     _kept("silent", "never answers a move", silent("move", after=1), Verdict.TIMEOUT),
     _kept("mute", "never places", silent("place"), Verdict.TIMEOUT),
     _kept("no-start", "never answers game_start", silent("game_start"), Verdict.NO_START),
+    _turn("slow", "takes more than half of its time", _slow, PLAYS_ON),
+    _turn(
+        "to-the-tick",
+        "answers when budget and allowance are over",
+        _to_the_tick,
+        PLAYS_ON,
+        Verdict.TIMEOUT,
+    ),
     _turn("late", "answers a little too late", _late, Verdict.TIMEOUT),
     _turn("late-again", "answers too late, and once more", _late_twice, Verdict.TIMEOUT),
     _turn("two-replies", "answers twice", _two_replies, PLAYS_ON),
@@ -207,13 +234,22 @@ PROGRAMS: Final[tuple[Program, ...]] = (
     _turn("old-id", "answers an old request again, then right", _old_id, PLAYS_ON),
     _turn("guesses-ahead", "answers requests that are to come", _guesses_ahead, PLAYS_ON),
     *(
-        Program(
+        _kept(
             f"illegal-{kind}",
             f"moves against the rules: {kind}",
-            _illegal(kind),
-            frozenset({Verdict.ILLEGAL_ACTION.value}),
+            _stray("move", kind),
+            Verdict.ILLEGAL_ACTION,
         )
-        for kind in _ILLEGAL
+        for kind in MOVES
+    ),
+    *(
+        _kept(
+            f"places-{kind}",
+            f"places against the rules: {kind}",
+            _stray("place", kind),
+            Verdict.ILLEGAL_ACTION,
+        )
+        for kind in PLACEMENTS
     ),
     _sent("not-json", "sends words", "forward, march", Verdict.MALFORMED),
     _sent("truncated", "sends half a reply", _REPLY + "[0,", Verdict.MALFORMED),
@@ -246,6 +282,13 @@ PROGRAMS: Final[tuple[Program, ...]] = (
     ),
     _turn("second-join", "joins again in mid-game", _second_join, Verdict.MALFORMED),
     _turn("oversize", "sends one byte more than allowed", _big, Verdict.OVERSIZE),
+    Program(
+        "bomb",
+        "sends what is small compressed, and large unpacked",
+        _once("move", _bomb),
+        frozenset({Verdict.OVERSIZE.value}),
+        compression=True,
+    ),
     _turn("flood", "sends 5,000 replies to nothing", _flood, Verdict.FLOOD),
     _turn("ping-flood", "sends 2,000 pings", _ping_flood, Verdict.FLOOD),
     _turn("slow-bytes", "sends its reply byte by byte", _slow_bytes, Verdict.TIMEOUT),
@@ -257,6 +300,12 @@ PROGRAMS: Final[tuple[Program, ...]] = (
     ),
     _turn(
         "moves-and-leaves", "moves, then closes at once", _moves_and_leaves, Verdict.DISCONNECTED
+    ),
+    _turn(
+        "reconnect-storm",
+        "comes back ten times while it is asked, then answers",
+        _reconnect_storm,
+        PLAYS_ON,
     ),
     _turn(
         "half-open", "reads no more, and is gone", _half_open, Verdict.TIMEOUT, Verdict.DISCONNECTED

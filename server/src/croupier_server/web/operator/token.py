@@ -9,6 +9,7 @@ import hmac
 import os
 import re
 import secrets
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -63,7 +64,8 @@ def keep(data: Path, token: str) -> Path:
             file.write(f"{hash_of(token)}\n")
         new.replace(path)
     except OSError as problem:
-        new.unlink(missing_ok=True)
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
         raise UserError(f"{path}: {problem.strerror}") from None
     return path
 
