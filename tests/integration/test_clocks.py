@@ -7,15 +7,17 @@ import json
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from croupier_common.messages import NO_CLOCK_MS
 from croupier_common.verdict import Verdict
-from support.hand import table
+from croupier_server import croupier
+from support.hand import Hand, table
 from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.wire import Call, Script, Wire, play, quick_settings, serving, thinks
 
@@ -107,14 +109,50 @@ async def test_player_that_thinks_long_without_answering_pings_is_not_dropped(
         assert not (await server).faults
 
 
-async def test_holding_back_pongs_wins_no_time() -> None:
-    async with table(quick_settings(), "hand", Script("b")) as (hand, server):
+@pytest.mark.parametrize(
+    ("clocks", "games"),
+    [
+        ({"move_ms": 3_000}, ["1.1"]),  # within the budget
+        ({"move_ms": 200, "no_clock": ["HAND"]}, ["1.1"]),  # without one
+        ({"move_ms": 200}, ["1.1", "1.1-2"]),  # beyond it
+    ],
+)
+async def test_game_is_interrupted_only_for_stalls_that_it_waited_for(
+    clocks: dict[str, Any], games: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(croupier, "MAX_STALL_MS", 500)
+    async with table(quick_settings(clocks=clocks), "hand", Script("b")) as (hand, server):
         call = await hand.until("move")
-        hand.connection.transport.pause_reading()
-        await asyncio.sleep(0.6)
-        hand.connection.transport.resume_reading()
+        time.sleep(1)  # noqa: ASYNC251 - our loop stands still
         await hand.answer(call)
+        await hand.play_on()
+        assert not (await server).faults
+    starts = [call for call in hand.heard if call.get("method") == "game_start"]
+    assert [call["params"]["game"] for call in starts] == games
+
+
+async def test_delayed_pongs_win_no_time() -> None:
+    """They make the round trip look long, which is shown and not credited."""
+    lobby = {"min_players": 2, "max_players": 2, "wait_ms": 20_000}
+    async with serving(quick_settings(lobby=lobby)) as (port, server):
+        hand = Hand(port, "hand")
+        await hand.connect()
+        join = {"protocol": 1, "name": "hand"}
+        await hand.send({"jsonrpc": "2.0", "id": "j", "method": "join", "params": join})
+        hand.connection.transport.pause_reading()
+        await asyncio.sleep(0.4)
+        hand.connection.transport.resume_reading()
+        await hand.hear()
+        other = asyncio.create_task(Script("b").play(port))
+        await hand.answer(await hand.until("move"))
+        call = await hand.until("move")
+        assert call["params"]["last"]["rtt_ms"] >= 300
+        await asyncio.sleep(0.45)
+        with suppress(ConnectionClosed):
+            await hand.answer(call)
         assert (await server).faults["hand"].verdict is Verdict.TIMEOUT
+        await other
+        await hand.close()
 
 
 async def test_requests_show_how_the_last_answer_was_taken() -> None:

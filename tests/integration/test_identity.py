@@ -95,6 +95,53 @@ async def test_certificate_that_cannot_be_used_is_named(tmp_path: Path) -> None:
         await App(settings).run()
 
 
+def encrypted_key(folder: Path, key: Path) -> Path:
+    locked = folder / "locked.pem"
+    command = ["openssl", "pkey", "-in", str(key), "-aes256", "-passout", "pass:secret"]
+    subprocess.run([*command, "-out", str(locked)], check=True, capture_output=True, timeout=30)
+    return locked
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"tls_certificate": "cert", "tls_key": "locked"}, "its key has a pass phrase"),
+        ({"tls_certificate": "cert", "tls_key": "other"}, "the key is not the certificate's"),
+        ({"tls_certificate": "cert"}, "a certificate chain and its key, as PEM"),
+        ({"tls_key": "key"}, r"server\.tls_certificate is not"),
+    ],
+)
+async def test_wrong_key_is_named_and_never_asked_for_on_the_terminal(
+    files: dict[str, str], told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "of-another").mkdir()
+    cert, key = await asyncio.to_thread(certificate, tmp_path)
+    _, other = await asyncio.to_thread(certificate, tmp_path / "of-another")
+    locked = await asyncio.to_thread(encrypted_key, tmp_path, key)
+    made = {"cert": cert, "key": key, "other": other, "locked": locked}
+    server = {name: made[file] for name, file in files.items()}
+    with pytest.raises(UserError, match=told):
+        await App(quick_settings(server={"port": 0, **server})).run()
+
+
+@pytest.mark.parametrize(
+    "origin", ["good.example", "*", "https://good.example/", "https://a@b.example", "https://"]
+)
+async def test_origin_that_no_browser_would_tell_is_named(origin: str) -> None:
+    with pytest.raises(UserError, match=r"server\.origins: .* is no origin"):
+        await App(quick_settings(server={"port": 0, "origins": [origin]})).run()
+
+
+async def test_origin_may_be_written_with_capitals_and_its_usual_port() -> None:
+    settings = quick_settings(
+        server={"port": 0, "origins": ["HTTPS://Good.Example:443"]}, lobby={"wait_ms": 20_000}
+    )
+    async with serving(settings) as (port, _):
+        url = f"ws://127.0.0.1:{port}"
+        connection = await connect(url, origin="https://good.example")  # type: ignore[arg-type]
+        await connection.close()
+
+
 async def test_web_pages_connect_only_where_their_origin_is_allowed() -> None:
     settings = quick_settings(
         server={"port": 0, "origins": ["https://good.example"]}, lobby={"wait_ms": 20_000}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import time
 from typing import Any
 from urllib.request import urlopen
 
@@ -12,8 +14,11 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from croupier_server.app import App
 from croupier_server.errors import NotEnoughPlayers, UserError
+from croupier_server.gateway.course_tcp import CourseGateway
+from croupier_server.lobby import Lobby
 from croupier_server.settings import Settings
 from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
+from support.viewers import soon
 from support.wire import Script, quick_settings, serving
 
 pytestmark = pytest.mark.usefixtures("anywhere")
@@ -114,6 +119,44 @@ async def test_silent_connection_is_told_and_closed() -> None:
     ):
         answer = json.loads(await connection.recv())
         assert "no join within 50 ms" in answer["error"]["message"]
+
+
+async def test_join_that_came_while_our_loop_stood_still_is_in_time() -> None:
+    settings = quick_settings(clocks={"join_ms": 500}, lobby={"wait_ms": 20_000})
+    async with (
+        serving(settings) as (port, _),
+        connect(f"ws://127.0.0.1:{port}", compression=None) as connection,
+    ):
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(0.1)  # the server waits for the join by now
+        raw = connection.transport.get_extra_info("socket")
+        sent = loop.run_in_executor(None, _send_later, raw.fileno(), 0.3)
+        time.sleep(1)  # noqa: ASYNC251 - that is the point
+        await sent
+        assert "result" in json.loads(await connection.recv())
+
+
+def _send_later(file: int, seconds: float) -> None:
+    time.sleep(seconds)
+    payload = json.dumps(join()).encode()
+    os.write(file, bytes([0x81, 0x80 | len(payload), 0, 0, 0, 0]) + payload)
+
+
+async def test_name_that_came_while_our_loop_stood_still_is_in_time() -> None:
+    given = quick_settings(clocks={"join_ms": 500})
+    lobby = Lobby(given.lobby)
+    gateway = CourseGateway(given, 0, lobby.admit, lobby.leave)
+    await gateway.start()
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", gateway.port)
+        await soon(lambda: gateway.connections == 1)
+        time.sleep(1)  # noqa: ASYNC251 - that is the point
+        writer.write(b'"ann"')
+        await soon(lambda: [seat.name for seat in lobby.seats] == ["ann"])
+        writer.close()
+        await writer.wait_closed()
+    finally:
+        await gateway.stop()
 
 
 async def test_who_leaves_before_the_start_does_not_count() -> None:

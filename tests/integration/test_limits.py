@@ -11,10 +11,20 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from croupier_common.messages import (
+    Events,
+    EventsParams,
+    JoinParams,
+    TournamentEnd,
+    TournamentEndParams,
+)
 from croupier_common.verdict import Verdict
+from croupier_server.gateway.websocket import WebSocketGateway
+from croupier_server.seats import Admission, NoAnswer, Seat
 from croupier_server.settings import Settings
 from support.hand import Hand, table
 from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
+from support.viewers import soon
 from support.wire import Call, Script, Wire, play, quick_settings, serving
 
 pytestmark = pytest.mark.usefixtures("anywhere")
@@ -83,10 +93,9 @@ async def test_few_pings_are_answered_and_harm_nothing() -> None:
         await (await wire.connection.ping())
         return False
 
-    arena = await play(quick_settings(), [Script("a", pings), Script("b")])
-    assert "a" not in arena.result.faults or arena.result.faults["a"].verdict is Verdict.FLOOD
-    relaxed = quick_settings(limits={"max_pings": 0})
-    assert not (await play(relaxed, [Script("a", pings), Script("b")])).result.faults
+    for most in (1_000, 0):
+        relaxed = quick_settings(limits={"max_pings": most})
+        assert not (await play(relaxed, [Script("a", pings), Script("b")])).result.faults
 
 
 async def test_flood_of_replies_to_nothing_is_a_verdict() -> None:
@@ -137,6 +146,34 @@ async def test_player_that_never_reads_is_dropped_and_holds_up_nobody() -> None:
     assert set(result.faults) == {"deaf"}
 
 
+async def test_player_that_leaves_too_much_unread_is_dropped_and_told_so() -> None:
+    given = quick_settings(limits={"max_unread": 65_536}, clocks={"grace_ms": 50})
+    seats: list[Seat] = []
+
+    def admit(params: JoinParams, seat: Seat) -> Admission:
+        seats.append(seat)
+        return Admission(params.name, None)
+
+    gateway = WebSocketGateway(given, admit, lambda _: False)
+    await gateway.start()
+    try:
+        deaf = Hand(gateway.port, "deaf")
+        await deaf.join()
+        deaf.connection.transport.pause_reading()
+        params = EventsParams(game="1.1", events=[{"seq": 1, "event": {"kind": "x" * 1_000_000}}])
+        for _ in range(40):
+            await seats[0].tell(Events(params=params))
+        end_params = TournamentEndParams(tournament="t", won=False, winners=[], budget_ms=300)
+        end = TournamentEnd(id="t:end", params=end_params)
+        answer = await asyncio.wait_for(seats[0].ask(end, 300), 5)
+        assert isinstance(answer, NoAnswer)
+        assert answer.verdict is Verdict.DISCONNECTED
+        assert "bytes unread" in answer.detail
+        await deaf.close()
+    finally:
+        await gateway.stop()
+
+
 async def test_half_open_connections_keep_nobody_out() -> None:
     async with serving(lobby()) as (port, server):
         sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]
@@ -148,6 +185,25 @@ async def test_half_open_connections_keep_nobody_out() -> None:
         finally:
             for half_open in sockets:
                 half_open.close()
+
+
+async def test_one_address_can_not_hoard_connections_that_say_nothing() -> None:
+    async with serving(lobby(max_unjoined=2)) as (port, server):
+        ends = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+        dropped = [asyncio.create_task(_end_of(reader)) for reader, _ in ends]
+        await soon(lambda: sum(task.done() for task in dropped) == 4, 3)
+        for _, writer in ends:
+            writer.close()
+        await asyncio.wait(dropped)
+        async with asyncio.TaskGroup() as group:
+            for name in "ab":
+                group.create_task(Script(name).play(port))
+        assert not (await server).faults
+
+
+async def _end_of(reader: asyncio.StreamReader) -> None:
+    with suppress(ConnectionError):
+        await reader.read()
 
 
 @pytest.mark.parametrize("size", [65_536, 65_537])

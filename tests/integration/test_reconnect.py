@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 from croupier_common.session import CloseCode
 from croupier_common.verdict import Verdict
@@ -60,18 +61,39 @@ async def test_clock_runs_on_while_the_player_is_away() -> None:
 
 
 async def test_dropping_ten_times_in_one_turn_wins_no_time() -> None:
-    async with table(settings(move_ms=600), "hand", Script("b")) as (hand, server):
-        await hand.until("move")
-        asked = asyncio.get_running_loop().time()
+    loop = asyncio.get_running_loop()
+    async with table(settings(move_ms=1_000), "hand", Script("b")) as (hand, server):
+        call = await hand.until("move")
+        asked = loop.time()
         for _ in range(10):
             hand.drop()
             await hand.join(again=True)
-            await hand.until("move")
-            await asyncio.sleep(0.02)
-        fault = (await server).faults["hand"]
-        over = asyncio.get_running_loop().time()
-    assert fault.verdict in {Verdict.TIMEOUT, Verdict.DISCONNECTED}
-    assert 0.5 < over - asked < 3
+            call = await hand.until("move")
+            await asyncio.sleep(0.04)
+        # in time only for who got some of it back
+        await asyncio.sleep(asked + 1.2 - loop.time())
+        with suppress(ConnectionClosed):
+            await hand.answer(call)
+        assert (await server).faults["hand"].verdict is Verdict.TIMEOUT
+
+
+async def test_bank_pays_for_the_time_that_a_player_is_away() -> None:
+    loop = asyncio.get_running_loop()
+    clocks = settings(move_ms=100, bank_ms=3_000)
+    async with table(clocks, "hand", Script("b")) as (hand, server):
+        await hand.until("move")
+        asked = loop.time()
+        for _ in range(3):
+            hand.drop()
+            await asyncio.sleep(0.1)
+            await hand.join(again=True)
+            assert (await hand.until("move"))["params"]["bank_ms"] == 3_000
+        await hand.answer(hand.heard[-1])
+        took_ms = (loop.time() - asked) * 1_000
+        left_ms = (await hand.until("move"))["params"]["bank_ms"]
+        assert left_ms == pytest.approx(3_000 - (took_ms - 100), abs=60)
+        hand.drop()
+        await server
 
 
 async def test_request_waits_for_a_player_that_is_away_and_its_clock_starts_on_delivery() -> None:
@@ -93,7 +115,10 @@ async def test_grace_is_given_once_a_game() -> None:
         await hand.join(again=True)
         await hand.answer(await hand.until("move"))
         hand.drop()
-        await asyncio.sleep(0.3)  # more than is left of the grace
+        await asyncio.sleep(0.3)  # more than is left of the grace, and less than all of it
+        with suppress(OSError, InvalidHandshake, ConnectionClosed, KeyError):
+            await hand.join(again=True)
+            await hand.play_on()
         fault = (await server).faults["hand"]
     assert fault.verdict is Verdict.DISCONNECTED
 

@@ -20,6 +20,8 @@ CYRILLIC_A = "\u0430"
         ("l1", "Il"),
         ("B0B", "BOB"),
         ("ada", "ADA"),
+        ("Ada", "Ada\ufe0f"),
+        ("Ada", "A\u034fda\u3164"),
         ("\uff21da", "Ada"),
         ("p\u0430ypal", "paypal"),
     ],
@@ -37,8 +39,14 @@ def test_name_key_is_blind_to_case_and_composition() -> None:
     assert name_key("ZOE\u0308") == name_key("zo\u00eb")
 
 
+def test_name_key_is_blind_to_what_is_not_seen() -> None:
+    assert name_key("Ada\u3164\ufe0f") == name_key("ada")
+    assert checked_name("\u2764\ufe0f") == "\u2764\ufe0f"
+
+
 @pytest.mark.parametrize(
-    "name", ["", " a", "a ", "a\nb", "\u202eabc", "\u200babc", "x" * 33, "a\x00"]
+    "name",
+    ["", " a", "a ", "a\nb", "\u202eabc", "\u200babc", "x" * 33, "a\x00", "\u3164", "\u2800\ufe0f"],
 )
 def test_name_that_cannot_be_is_refused(name: str) -> None:
     with pytest.raises(Refused):
@@ -86,6 +94,8 @@ def test_file_is_read_as_it_was_written_and_holds_no_token(tmp_path: Path) -> No
         ("[[entrant]]\nage = 3\n", "entrant 1 has no name"),
         ("[[entrant]]\nname = 'a'\n", "token is no hash"),
         ("[[entrant]]\nname = 'a'\ntoken = 'secret'\n", "token is no hash"),
+        (f"[[entrant]]\nname = 'a'\ntoken = 'sha256:{'é' * 64}'\n", "token is no hash"),
+        (f"[[entrant]]\nname = 'a'\ntoken = 'sha256:{'A' * 64}'\n", "token is no hash"),
         ("[[entrant]]\nname = 'a'\nnmae = 'a'\n", "no field 'nmae'"),
         (f"[[entrant]]\nname = 'a'\ntoken = 'sha256:{'0' * 64}'\nage = -1\n", "age is -1"),
         ("[[entrant]]\nname = ' a'\n", "no space at either end"),

@@ -24,7 +24,7 @@ GRAIN_S: Final = 0.02
 """What the clock can't tell, given to the player: a beat, and the last look into the socket."""
 
 MAX_STALL_MS: Final = 60_000
-"""How much stall is credited in one game; with more it is interrupted, for our fault."""
+"""For how long a game waits in all because our loop was stalled; then it is interrupted."""
 
 _REMEMBERED: Final = 10_000
 """How many stalls are kept; with more than that, the server has other troubles."""
@@ -107,8 +107,7 @@ class TurnClock:
         """
         if self.limit_s == math.inf:
             return math.inf
-        stall = min(meter.between(self.started, now), MAX_STALL_MS / 1000)
-        return self.started + self.limit_s + stall - now
+        return self.started + self.limit_s + meter.between(self.started, now) - now
 
     def is_late(self, now: float, meter: StallMeter) -> bool:
         """Whether an answer that is read now comes too late."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import secrets
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -34,6 +35,7 @@ __all__ = ["Entrant", "Roster", "RosterFile", "new_token"]
 log = structlog.get_logger(__name__)
 
 _SCHEME: Final = "sha256:"
+_HASH: Final = re.compile(_SCHEME + "[0-9a-f]{64}")
 _FIELDS: Final = ("name", "age", "token")
 _HEADING: Final = "# Who may play. Tokens are kept as hashes; `croupier token` makes new ones.\n"
 
@@ -136,7 +138,7 @@ class Roster:
             data: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as problem:
             raise UserError(f"{path}: {problem.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        except (ValueError, RecursionError) as problem:  # not TOML, or a number of 5,000 digits
             raise UserError(f"{path}: not TOML: {problem}") from None
         entries = data.pop("entrant", [])
         if data or not is_array(entries):
@@ -215,7 +217,7 @@ def _read_entrant(value: object, number: int) -> Entrant:
         name = checked_name(name)
     except Refused as refused:
         raise UserError(f"{where}: {refused}") from None
-    if not isinstance(token, str) or not token.startswith(_SCHEME) or len(token) != 71:
+    if not isinstance(token, str) or _HASH.fullmatch(token) is None:
         raise UserError(f"{where} ({name}): token is no hash; `croupier token` makes one")
     if age is not None and (not is_whole(age) or not 0 <= age <= 1_000_000):
         raise UserError(f"{where} ({name}): age is {shown(age, 40)}, not a whole number from 0")

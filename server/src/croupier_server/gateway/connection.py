@@ -28,16 +28,17 @@ def session_key(token: str) -> str:
 class Connection:
     """One WebSocket connection, and what its player may send on it.
 
-    ``is_flooded`` once nothing more is to be read from it.
+    ``is_flooded`` once nothing more is to be read from it; ``dropped`` says why, if it was by us.
     """
 
-    __slots__ = ("closing", "is_flooded", "round_trips", "session", "socket")
+    __slots__ = ("closing", "dropped", "is_flooded", "round_trips", "session", "socket")
 
     def __init__(self, socket: ServerConnection) -> None:
         self.socket = socket
         self.session = Session()
         self.closing: asyncio.Task[None] | None = None
         self.is_flooded = False
+        self.dropped = ""
         self.round_trips: deque[float] = deque(maxlen=_ROUND_TRIPS)
 
     def close(self, code: CloseCode, reason: str) -> None:

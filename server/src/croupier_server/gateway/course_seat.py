@@ -299,7 +299,7 @@ class CourseSeat(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by inheritance
         peer = transport.get_extra_info("peername")
         self.address = str(peer[0]) if peer else ""
-        self._set_timer(self._loop.call_later(self._name_ms / 1000, self._nameless))
+        self._await_name(TurnClock(self._loop.time(), self._name_ms / 1000))
         self._owner.connected(self)
 
     def data_received(self, data: bytes) -> None:
@@ -357,7 +357,14 @@ class CourseSeat(asyncio.Protocol):
             self._kept = NoAnswer(Verdict.MALFORMED, "it has not signed up")
             self.close()
 
-    def _nameless(self) -> None:
+    def _await_name(self, clock: TurnClock) -> None:
+        left = clock.left(self._loop.time(), self._meter)
+        self._set_timer(self._loop.call_later(max(left, 0.0), self._nameless, clock))
+
+    def _nameless(self, clock: TurnClock) -> None:
+        if clock.left(self._loop.time(), self._meter) > 0:  # our loop was stalled
+            self._await_name(clock)
+            return
         pending = self._splitter.pending[:40]
         log.info("client dropped: no name in time", address=self.address, sent=pending)
         self.close()

@@ -6,6 +6,8 @@ import ipaddress
 import socket
 from urllib.parse import SplitResult, urlsplit
 
+from croupier_common.jsontypes import shown
+from croupier_server.errors import UserError
 from croupier_server.settings import Settings
 
 __all__ = ["Origins", "web_origins"]
@@ -47,8 +49,29 @@ class Origins:
 
 
 def web_origins(settings: Settings) -> Origins:
-    """The pages that the settings allow; the port of our own follows once they are served."""
-    return Origins(frozenset(settings.server.origins))
+    """The pages that the settings allow; the port of our own follows once they are served.
+
+    Raises:
+        UserError: what the settings have is none that a browser would tell.
+    """
+    return Origins(frozenset(map(_checked, settings.server.origins)))
+
+
+def _checked(origin: str) -> str:
+    """An origin as a browser writes it: in small letters, without the port that goes unsaid."""
+    parts = _split(origin)
+    if origin != "null" and (
+        parts is None
+        or not (parts.scheme and parts.hostname)
+        or "@" in parts.netloc
+        or origin.partition("://")[2] != parts.netloc
+    ):
+        raise UserError(
+            f"server.origins: {shown(origin, 60)} is no origin; one is like "
+            "'https://example.org', with nothing behind it"
+        )
+    unsaid = {"http": ":80", "https": ":443"}.get(origin.lower().partition(":")[0], "")
+    return origin.lower().removesuffix(unsaid)
 
 
 def _split(url: str) -> SplitResult | None:

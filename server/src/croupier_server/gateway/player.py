@@ -235,7 +235,7 @@ class WebSocketSeat:
             return
         self._connection = None
         why = why_closed(closed)
-        self._away = why.detail
+        self._away = connection.dropped or why.detail
         for request in self._open.values():
             if request.budget_ms is None:  # no clock of its own would ever end the waiting
                 self._await_delivery(request)
@@ -467,6 +467,7 @@ class WebSocketSeat:
         unread = socket.transport.get_write_buffer_size()
         if unread > self._limits.max_unread:
             log.warning("connection dropped: it does not read", player=self.name, unread=unread)
+            connection.dropped = f"the connection was dropped with {unread} bytes unread"
             socket.transport.abort()
             return
         broadcast((socket,), text)  # as socket.send, less what that needs to be able to wait

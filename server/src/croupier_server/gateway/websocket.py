@@ -6,11 +6,13 @@ import asyncio
 import socket as sockets
 import ssl
 import time
+from asyncio import BaseTransport
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -30,6 +32,7 @@ from croupier_common.messages import (
 )
 from croupier_common.session import CloseCode, JoinAsked, Misbehaved
 from croupier_server import __version__
+from croupier_server.clock import GRAIN_S, TurnClock
 from croupier_server.errors import NotNow, Refused, UserError
 from croupier_server.gateway.origins import web_origins
 from croupier_server.gateway.player import Connection, WebSocketSeat, session_key
@@ -46,16 +49,52 @@ _PING_S: Final = 5.0
 """How often the round trip to an idle player is measured."""
 
 
+_SILENT: Final = 8
+"""For each connection that may be without a join, so many may be that have not asked for one yet.
+
+A class that connects at the same moment is let through; who hoards open sockets is not.
+"""
+
+
 class _Socket(ServerConnection):
     """A connection that counts the pings that come; the library answers each by itself.
 
     ``max_pings`` a second are allowed; ``flooded`` tells that there were more.
+
+    Args:
+        silent: by address, how many have connected and sent no request so far.
+        max_silent: more than that are dropped; any number if 0.
     """
 
     max_pings = 0
     flooded = False
     _pings = 0
     _second = 0
+
+    def __init__(self, *args: Any, silent: Counter[str], max_silent: int, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._silent, self._max_silent = silent, max_silent
+        self._from, self._is_silent = "", False
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        super().connection_made(transport)
+        self._from, self._is_silent = _address(self), True
+        self._silent[self._from] += 1
+        if 0 < self._max_silent < self._silent[self._from]:
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.has_spoken()
+        super().connection_lost(exc)
+
+    def has_spoken(self) -> None:
+        """It has sent its request, or is gone."""
+        if not self._is_silent:
+            return
+        self._is_silent = False
+        self._silent[self._from] -= 1
+        if not self._silent[self._from]:
+            del self._silent[self._from]
 
     def process_event(self, event: Event) -> None:
         if isinstance(event, Frame) and event.opcode is Opcode.PING:
@@ -96,6 +135,7 @@ class WebSocketGateway:
         self._sessions: dict[str, WebSocketSeat] = {}
         self._connections = 0
         self._unjoined: Counter[str] = Counter()
+        self._silent: Counter[str] = Counter()
         self._stays: Callable[[Seat], bool] | None = None  # all are turned away but who stays
         self._goodbye = (CloseCode.RESTARTING, "the server restarts")
 
@@ -124,6 +164,7 @@ class WebSocketGateway:
         """
         where, limits = self._settings.server, self._settings.limits
         tls = _tls(where)
+        made = partial(_Socket, silent=self._silent, max_silent=_SILENT * limits.max_unjoined)
         try:
             self._server = await serve(
                 self._handle,
@@ -139,7 +180,7 @@ class WebSocketGateway:
                 write_limit=2 * limits.max_unread,  # so that no send ever waits for a reader
                 process_request=self._process_request,
                 server_header=None,
-                create_connection=_Socket,
+                create_connection=made,  # type: ignore[arg-type]  # any factory will do
                 ssl=tls,
             )
         except OSError as problem:
@@ -226,6 +267,8 @@ class WebSocketGateway:
 
     def _process_request(self, connection: ServerConnection, request: Request) -> Response | None:
         limits = self._settings.limits
+        assert isinstance(connection, _Socket)
+        connection.has_spoken()
         if request.path == "/healthz":
             return connection.respond(HTTPStatus.OK, "ok\n")
         origins, hosts = (request.headers.get_all(name) for name in ("Origin", "Host"))
@@ -296,18 +339,14 @@ class WebSocketGateway:
         if asked is None or seat is None:
             return None
         seat.attach(connection, asked, self._welcome(seat))
-        await self._ping(connection)
+        if seat.is_idle:  # one that is asked something may think before it answers a ping
+            await self._ping(connection)
         return seat
 
     async def _first_message(self, connection: Connection) -> JoinAsked | None:
         """The join; None if the connection is closed before it."""
-        join_ms = self._settings.clocks.join_ms
         try:
-            async with asyncio.timeout(join_ms / 1000):
-                raw = await connection.socket.recv()
-        except TimeoutError:
-            reason = f"no join within {join_ms} ms"
-            raise Rejected(reason, ErrorCode.INVALID_REQUEST) from None
+            raw = await self._first_text(connection.socket)
         except ConnectionClosed:
             return None
         received = connection.session.receive(raw)
@@ -315,6 +354,17 @@ class WebSocketGateway:
             raise received.rejected
         assert isinstance(received, JoinAsked)  # nothing else can be sent before
         return received
+
+    async def _first_text(self, socket: ServerConnection) -> str | bytes:
+        """What comes first, within the time to join; a stall of our loop is not part of that."""
+        loop, meter = asyncio.get_running_loop(), self._heartbeat.meter
+        join_ms = self._settings.clocks.join_ms
+        clock = TurnClock(loop.time(), join_ms / 1000)
+        while not clock.is_late(now := loop.time(), meter):
+            with suppress(TimeoutError):  # it decides nothing: the loop may have been stalled
+                async with asyncio.timeout(max(0.0, clock.left(now, meter)) + GRAIN_S):
+                    return await socket.recv()
+        raise Rejected(f"no join within {join_ms} ms", ErrorCode.INVALID_REQUEST)
 
     async def _seat_for(self, asked: JoinAsked) -> WebSocketSeat:
         """The seat of a session that is taken up again, or a new one."""
@@ -427,15 +477,30 @@ def _nobody(_: Seat) -> bool:
 
 def _tls(where: ServerSettings) -> ssl.SSLContext | None:
     """The certificate to listen with, if there is one."""
-    if where.tls_certificate is None:
+    certificate, key = where.tls_certificate, where.tls_key
+    if certificate is None:
+        if key is not None:
+            raise UserError("server.tls_key is set, and server.tls_certificate is not; set both")
         return None
+
+    def pass_phrase() -> str:
+        raise UserError(f"can't use {key or certificate}: its key has a pass phrase; remove that")
+
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        context.load_cert_chain(where.tls_certificate, where.tls_key)
-    except (OSError, ssl.SSLError) as problem:
-        files = " and ".join(str(file) for file in (where.tls_certificate, where.tls_key) if file)
-        raise UserError(f"can't use {files}: {problem.strerror or problem}") from None
+        context.load_cert_chain(certificate, key, pass_phrase)  # else openssl asks the terminal
+    except OSError as problem:
+        files = " and ".join(str(file) for file in (certificate, key) if file)
+        raise UserError(f"can't use {files}: {_tls_problem(problem)}") from None
     return context
+
+
+def _tls_problem(problem: OSError) -> str:
+    if not isinstance(problem, ssl.SSLError):
+        return problem.strerror or str(problem)
+    if problem.reason == "KEY_VALUES_MISMATCH":
+        return "the key is not the certificate's"
+    return f"they must hold a certificate chain and its key, as PEM ({problem.reason or problem})"
 
 
 def _address(connection: ServerConnection) -> str:
