@@ -391,7 +391,7 @@ def test_spec_from_text(text: str, spec: BoardSpec) -> None:
             "5x5,holes=",
         ),
         *("5x5,holes=x", "5x5,rows=3", "5x5,tiles=1", "5x5,fish=-1", "5x5,holes=1-", "Classic"),
-        *("holes=3", "5 x 5", "9999999999x1"),
+        *("holes=3", "5 x 5", "9999999999x1", "5x5,holes=1,holes=2"),
     ],
 )
 def test_spec_from_text_of_another_form_is_refused(text: str) -> None:

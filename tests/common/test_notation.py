@@ -16,7 +16,6 @@ from croupier_common.draft import Stage
 from croupier_common.errors import InvalidBoard, InvalidRules, InvalidState
 from croupier_common.grid import Position
 from croupier_common.notation import (
-    check_penguins,
     state_from_course,
     state_from_json,
     state_to_course,
@@ -266,11 +265,11 @@ def test_state_with_an_ejected_player_standing_is_right_where_it_blocks() -> Non
     assert state.kernel().penguins[2] == []
 
 
-def placing(red: int, white: int, turn: str, **more: Any) -> Json:
+def placing(red: int, white: int, turn: str, *, fish: int = 1, **more: Any) -> Json:
     """A state in placement with so many penguins of each."""
     spots = [[row, 0] for row in range(9)]
     return {
-        "board": [[1]] * 9,
+        "board": [[fish]] * 9,
         "players": [
             {"color": "red", "fish": 0, "tiles": 0, "penguins": spots[:red]},
             {"color": "white", "fish": 0, "tiles": 0, "penguins": spots[red : red + white]},
@@ -308,6 +307,21 @@ def test_state_in_placement_is_right_in_rounds(
         (1, 0, "red", {}, "it is white's turn to place, not red's"),
         (1, 1, "red", {"placement_order": "snake"}, "it is white's turn to place, not red's"),
         (2, 0, "white", {}, "numbers of penguins [2, 0] can't arise from placing in rounds"),
+        (0, 1, "red", {}, "numbers of penguins [0, 1] can't arise from placing in rounds"),
+        (
+            2,
+            1,
+            "white",
+            {"placement_order": "snake"},
+            "numbers of penguins [2, 1] can't arise from placing in snake",
+        ),
+        (
+            1,
+            0,
+            "white",
+            {"placement": "one_fish"},
+            "a penguin at [0,0] was placed on 2 fish, with rules.placement = 'one_fish'",
+        ),
         (4, 4, "red", {}, "all penguins are placed, and the stage is placement"),
     ],
 )
@@ -315,14 +329,54 @@ def test_state_in_placement_out_of_rounds_is_refused(
     red: int, white: int, turn: str, rules: dict[str, str], message: str
 ) -> None:
     with pytest.raises(InvalidState) as caught:
-        state_from_json(placing(red, white, turn, rules=rules))
+        state_from_json(placing(red, white, turn, rules=rules, fish=2))
     assert message == str(caught.value)
 
 
-def test_check_penguins_takes_any_that_stand_on_tiles_of_their_own() -> None:
-    check_penguins(Board.from_json([[1, 2]]), [[(0, 0)], [(0, 1)], []])
-    with pytest.raises(InvalidState, match=r"two penguins stand on \[0,0\]"):
-        check_penguins(Board.from_json([[1, 2]]), [[(0, 0)], [(0, 0)]])
+@pytest.mark.parametrize("name", ["fish", "tiles"])
+def test_state_in_placement_with_something_held_is_refused(name: str) -> None:
+    value = placing(1, 0, "white")
+    value["players"][0][name] = 1
+    with pytest.raises(InvalidState, match="red holds fish or tiles, and nobody has moved yet"):
+        state_from_json(value)
+
+
+def ended(red: int, white: int, lift: str) -> Json:
+    """A state that is over, since nobody can move, with so many of two penguins standing."""
+    spots = [[0, 0], [3, 0], [6, 0], [9, 0]]
+    return {
+        "board": [[1], [0], [0]] * 4,
+        "players": [
+            {"color": "red", "fish": 1, "tiles": 1, "penguins": spots[:red]},
+            {"color": "white", "fish": 0, "tiles": 0, "penguins": spots[2 : 2 + white]},
+        ],
+        "turn": None,
+        "stage": "over",
+        "penguins_each": 2,
+        "rules": {"lift": lift},
+    }
+
+
+@pytest.mark.parametrize(
+    ("red", "white", "lift", "message"),
+    [
+        (2, 2, "never", None),
+        (0, 0, "end", None),
+        (2, 1, "never", "white has 1 penguins on the board, not 2, with rules.lift = 'never'"),
+        (0, 0, "never", "red has 0 penguins on the board, not 2, with rules.lift = 'never'"),
+        (0, 2, "end", "white has 2 penguins on the board, not 0, with rules.lift = 'end'"),
+    ],
+)
+def test_state_that_is_over_has_the_penguins_that_its_rules_leave(
+    red: int, white: int, lift: str, message: str | None
+) -> None:
+    value = ended(red, white, lift)
+    if message is None:
+        assert state_from_json(value).is_over
+        return
+    with pytest.raises(InvalidState) as caught:
+        state_from_json(value)
+    assert str(caught.value) == f"the game is over, and {message}"
 
 
 # -- the course's form
@@ -388,8 +442,11 @@ def test_state_from_course_has_the_first_player_to_act_in_snake_order_too() -> N
 
 
 def test_state_from_course_is_placement_until_all_have_placed() -> None:
-    state = state_from_course(changed(course(), "players.0.places", [[0, 1]]), 2)
+    value = changed(course(), "players.0.places", [[0, 1]])
+    state = state_from_course(changed(value, "players.0.score", 0), 2)
     assert (state.stage, state.turn) == (Stage.PLACEMENT, WHITE)
+    with pytest.raises(InvalidState, match="white holds fish or tiles, and nobody has moved yet"):
+        state_from_course(value, 2)
 
 
 @pytest.mark.parametrize(

@@ -348,13 +348,15 @@ LAST = len(example().lines)
         ([*example().lines[:4], example().lines[4][:30] + b"\n"], 5, "not a line of JSON"),
         ([example().lines[0].replace(b"1.1", b"1.\xff")], 1, "not a line of JSON"),
         ([example().lines[0].decode().encode("utf-16")], 1, "the line is cut off"),
-        ([line.replace(b"\n", b"\r\n") for line in example().lines], 1, "its chain is wrong"),
+        ([line.replace(b"\n", b"\r\n") for line in example().lines], 1, "ends with CR LF"),
+        (damaged(lambda lines: lines.append(lines.pop()[:-1] + b"\r\n")), LAST, "ends with CR LF"),
+        ([b"\xef\xbb\xbf" + example().lines[0]], 1, "a byte-order mark, which was added"),
         ([], 1, "the record is empty"),
         ([b""], 1, "the line is cut off"),
         ([b"\n"], 1, "not a line of JSON"),
         ([b"[" * 100_000 + b"\n"], 1, "not a line of JSON"),
     ],
-    ids=range(21),
+    ids=range(23),
 )
 def test_damaged_record_is_refused_and_the_line_named(
     lines: list[bytes], line: int, told: str

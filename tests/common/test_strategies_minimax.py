@@ -198,6 +198,8 @@ def test_best_move_refuses_what_it_could_not_do() -> None:
         best_move(kernel, 0, 0)
     with pytest.raises(InvalidStrategy, match="at most 160 moves can be looked ahead"):
         best_move(kernel, 0, 100)
+    with pytest.raises(InvalidStrategy, match="depth 1000 with 3 players and 1597 free tiles"):
+        best_move(kernel, 0, 1000)
     assert best_move(kernel, 0, 2) is not None
 
 

@@ -18,7 +18,9 @@ DATA = Path(__file__).parent / "data"
 
 def check(program: str, case: CourseCase) -> None:
     given = json.dumps(case.given)
-    assert HARNESSES[program](case.given) == case.wanted, case.checks
+    answer = HARNESSES[program](case.given)
+    assert answer == case.wanted, case.checks
+    assert json.dumps(answer, sort_keys=True) == json.dumps(case.wanted, sort_keys=True)  # 0, false
     assert json.dumps(case.given) == given  # nothing in it was changed
 
 

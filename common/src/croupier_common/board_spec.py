@@ -319,6 +319,9 @@ class BoardSpec:
         for option in options:
             name, _, value = option.partition("=")
             ends = value.split("-")
+            if name in fields:
+                fields.clear()
+                break
             if name == "symmetry":
                 fields[name] = value
             elif name in {"holes", "fish", "one_fish"} and all(map(_is_number, ends)):
@@ -329,7 +332,7 @@ class BoardSpec:
         if "rows" not in fields:
             raise InvalidBoard(
                 f"board {text!r:.80}: it is 'classic' or like '5x5' or "
-                "'6x5,holes=4,fish=1-5,one_fish=8,symmetry=point'"
+                "'6x5,holes=4,fish=1-5,one_fish=8,symmetry=point', each option at most once"
             )
         return cls.from_json(fields)
 

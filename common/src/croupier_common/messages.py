@@ -24,7 +24,7 @@ from pydantic_core import from_json
 from typing_extensions import TypedDict
 
 from croupier_common.errors import NotAMessage
-from croupier_common.jsontypes import is_object, shown
+from croupier_common.jsontypes import as_json, is_object, shown
 
 __all__ = [
     "MAX_MESSAGE",
@@ -554,8 +554,11 @@ def parse_from_player(raw: str | bytes) -> Join | Reply:
     except ValidationError as problem:
         return _parse_slowly(raw, problem)
     if reply.has_result == (reply.error is not None):
+        which = "both" if reply.has_result else "neither"
         raise Rejected(
-            "a reply has a result or an error, not both", ErrorCode.INVALID_REQUEST, reply.id
+            f"a reply has a result or an error, and this one has {which}",
+            ErrorCode.INVALID_REQUEST,
+            reply.id,
         )
     if _has_name_of_a_number(raw):
         load_json(raw)  # pydantic lets NaN and Infinity pass, which JSON does not have
@@ -592,6 +595,11 @@ def _parse_slowly(raw: str | bytes, problem: ValidationError) -> Join:
             ErrorCode.VERSION,
             known,
             {"requested": version, "supported": [PROTOCOL]},
+        )
+    if known is None and "id" in value:  # pydantic would speak of a string only
+        raise Rejected(
+            f"not a join: id is a string or a whole number, not {as_json(ident, 60)}",
+            ErrorCode.INVALID_REQUEST,
         )
     try:
         return _JOIN.validate_json(raw)
@@ -635,7 +643,7 @@ def _told(problem: ValidationError) -> str:
     where = ".".join(map(_printable, first["loc"]))
     told = f"{where}: {first['msg']}" if where else first["msg"]
     if first["type"] not in {"missing", "json_invalid"}:
-        told += f", not {shown(first['input'], 60)}"
+        told += f", not {as_json(first['input'], 60)}"
     return told[:300]
 
 

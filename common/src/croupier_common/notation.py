@@ -1,4 +1,4 @@
-"""States as JSON: the project's own form and the course's; all checks of loaded states are here.
+"""States as JSON: the project's own form and the course's.
 
 The own form, which the wire, records and files share (`rules` and `out` only where they are not
 known otherwise)::
@@ -12,11 +12,13 @@ known otherwise)::
 The course's form has the player to move first::
 
     {"players": [{"color": "red", "score": 3, "places": [[0, 0]]}], "board": [[1, 2], [3, 0]]}
+
+Whether a game could reach what is read is for :mod:`croupier_common.state_checks` to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from croupier_common.board import Board
@@ -24,11 +26,11 @@ from croupier_common.errors import InvalidState
 from croupier_common.grid import Position
 from croupier_common.jsontypes import is_array, is_object, is_whole, shown
 from croupier_common.outcome import Color
-from croupier_common.rules import FISH, MAX_PLAYERS, Rules
-from croupier_common.state import OutOfGame, PlayerState, Stage, State, placing
+from croupier_common.rules import FISH, Rules
+from croupier_common.state import OutOfGame, PlayerState, Stage, State
+from croupier_common.state_checks import check_state
 
 __all__ = [
-    "check_penguins",
     "state_from_course",
     "state_from_json",
     "state_to_course",
@@ -98,7 +100,7 @@ def state_from_json(value: object, rules: Rules | None = None) -> State:
             *(_count(out, cause, 0, _MAX_COUNT, 0) for cause in ("ejected", "islands", "lifted"))
         ),
     )
-    _check(state)
+    check_state(state)
     return state
 
 
@@ -150,82 +152,8 @@ def state_from_course(value: object, penguins_each: int, rules: Rules = FISH) ->
         penguins_each=penguins_each,
         rules=rules,
     )
-    _check(state, any_turn=True)
+    check_state(state, any_turn=True)
     return state
-
-
-def check_penguins(board: Board, penguins: Sequence[Sequence[tuple[int, int]]]) -> None:
-    """Check that penguins stand on tiles of their own.
-
-    Raises:
-        InvalidState: one is outside, on a hole, or on a tile with another.
-    """
-    taken: set[Position] = set()
-    for own in penguins:
-        for spot in map(Position._make, own):
-            if spot not in board.grid:
-                raise InvalidState(
-                    f"a penguin at {spot} is outside the board of {board.rows} rows "
-                    f"and {board.columns} columns"
-                )
-            if not board[spot]:
-                raise InvalidState(f"a penguin at {spot} stands on a hole")
-            if spot in taken:
-                raise InvalidState(f"two penguins stand on {spot}")
-            taken.add(spot)
-
-
-def _check(state: State, *, any_turn: bool = False) -> None:
-    players = state.players
-    if not 1 <= len(players) <= MAX_PLAYERS:
-        raise InvalidState(f"{len(players)} players; a game has 1 to {MAX_PLAYERS}")
-    colors = [player.color for player in players]
-    if len(set(colors)) != len(colors):
-        raise InvalidState(f"two players have one colour: {', '.join(colors)}")
-    check_penguins(state.board, [player.penguins for player in players])
-    for player in players:
-        _check_player(player, state)
-    if state.is_over:
-        if state.turn is not None:
-            raise InvalidState(f"the game is over and it is the turn of {state.turn}")
-        mover = state.kernel().next_seat(-1)
-        if mover is not None:
-            raise InvalidState(f"the game is over, and {players[mover].color} can move")
-        return
-    active = [player.color for player in state.active]
-    if state.turn not in active:
-        raise InvalidState(
-            f"turn is {state.turn}; who is in the game are {', '.join(active) or 'nobody'}"
-        )
-    first = placing(state)
-    if state.stage is Stage.PLACEMENT:
-        _check_placement(state, first, any_turn=any_turn)
-
-
-def _check_player(player: PlayerState, state: State) -> None:
-    count, each = len(player.penguins), state.penguins_each
-    if count > each:
-        raise InvalidState(f"{player.color} has {count} penguins; each player has {each}")
-    if player.ejected:
-        if player.fish or player.tiles:
-            raise InvalidState(f"{player.color} is ejected and holds fish or tiles")
-        if count and state.rules.ejected != "leave_blocking":
-            raise InvalidState(
-                f"{player.color} is ejected and has penguins on the board, with "
-                f"rules.ejected = {state.rules.ejected!r}"
-            )
-    elif state.stage is Stage.MOVEMENT and state.rules.lift in {"never", "end"} and count != each:
-        raise InvalidState(f"{player.color} has {count} penguins, not {each}, in movement")
-
-
-def _check_placement(state: State, first: Color | None, *, any_turn: bool) -> None:
-    counts = [len(player.penguins) for player in state.active]
-    if first is None:
-        raise InvalidState("all penguins are placed, and the stage is placement")
-    if max(counts) - min(counts) > 1:
-        raise InvalidState(f"numbers of penguins {counts} can't arise from placing in rounds")
-    if not any_turn and first is not state.turn:
-        raise InvalidState(f"it is {first}'s turn to place, not {state.turn}'s")
 
 
 def _player(value: object, seat: int) -> PlayerState:

@@ -363,6 +363,14 @@ def _event(line: RecordLine) -> Event | None:
 def _read_line(raw: bytes, number: int, digest: str, chain: str) -> RecordLine:
     if not raw.endswith(b"\n"):
         raise RecordError("the line is cut off", line=number)
+    if raw.endswith(b"\r\n"):
+        raise RecordError(
+            "the line ends with CR LF and not LF: an editor, git or a transfer has changed the "
+            "file's line ends",
+            line=number,
+        )
+    if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
+        raise RecordError("the file begins with a byte-order mark, which was added to it", line=1)
     body, mark, _ = raw.rpartition(b',"chain":"')
     try:
         value: object = from_json(raw, allow_inf_nan=False)
@@ -425,6 +433,12 @@ def _read_header(line: RecordLine) -> Header:
 
 
 def _read_seat(value: object) -> Seat:
-    if not is_object(value) or not isinstance(value.get("name"), str):
+    if not is_object(value):
         raise ValueError("a player is an object with a name and a color")
-    return Seat(str(value["name"]), Color(str(value.get("color"))))
+    name, color = value.get("name"), value.get("color")
+    if not isinstance(name, str) or not isinstance(color, str) or color not in list(Color):
+        raise ValueError(
+            f"a player has the name {shown(name, 40)} and the color {shown(color, 40)}; a name is "
+            f"text, and there are {', '.join(Color)}"
+        )
+    return Seat(name, Color(color))

@@ -16,6 +16,7 @@ from typing import Final
 from croupier_common.actions import Action, Move
 from croupier_common.errors import InvalidStrategy
 from croupier_common.grid import tiles_of
+from croupier_common.jsontypes import shown
 from croupier_common.kernel import Kernel
 from croupier_common.state import Stage, State
 from croupier_common.strategies import Setup, Strategy, nothing_to_choose
@@ -81,8 +82,8 @@ def best_move(kernel: Kernel, seat: int, depth: int) -> tuple[int, int] | None:
     turns = min(depth, grid.reachable_ice(own, free).bit_count())  # each takes a tile
     if min(turns * seats, free.bit_count()) > _MAX_PLIES:
         raise InvalidStrategy(
-            f"depth {depth:.3g} with {seats} players and {free.bit_count()} free tiles is too "
-            f"deep; at most {_MAX_PLIES} moves can be looked ahead"
+            f"depth {shown(depth, 20)} with {seats} players and {free.bit_count()} free tiles is "
+            f"too deep; at most {_MAX_PLIES} moves can be looked ahead"
         )
     return _Search(kernel, seat).best(free, turns) if turns else None
 

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol
@@ -127,23 +127,25 @@ def _umask() -> int:
     return mask
 
 
-def records_in(archive: Path, folder: Path) -> Sequence[Path]:
-    """The records of an archive, put into a folder.
+def records_in(archive: Path, folder: Path) -> Mapping[str, Path]:
+    """The records of an archive by their names in it, sorted, put into a folder.
 
     Raises:
         UserError: it can't be read, or there are none in it.
     """
-    files: dict[Path, None] = {}
+    files: dict[str, Path] = {}
     try:
         with zipfile.ZipFile(archive) as found:
-            for info in found.infolist():
+            for number, info in enumerate(found.infolist()):
                 if info.filename.endswith(".jsonl"):
-                    file = folder / Path(info.filename).name
+                    # by number: names in archives can be equal, or lead out of the folder
+                    file = folder / f"{number}.jsonl"
                     with found.open(info) as source, file.open("wb") as target:
                         shutil.copyfileobj(source, target)
-                    files[file] = None
+                    name = info.filename
+                    files[name if name not in files else f"{name} ({number})"] = file
     except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError) as problem:
         raise UserError(f"{archive}: no whole archive: {problem}") from None
     if not files:
         raise UserError(f"{archive}: no records (*.jsonl) in this archive")
-    return list(files)
+    return dict(sorted(files.items()))

@@ -15,7 +15,7 @@ from croupier_common.board import MAX_FISH, Board
 from croupier_common.grid import MAX_TILES, Position
 from croupier_common.jsontypes import is_array, is_object, is_whole, shown
 from croupier_common.kernel import Kernel
-from croupier_common.notation import check_penguins
+from croupier_common.state_checks import check_penguins
 from croupier_server.errors import UserError
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from croupier_common.board import Board
 from croupier_common.grid import Grid, Position
-from croupier_common.notation import check_penguins
+from croupier_common.state_checks import check_penguins
 from croupier_common.strategies.minimax import best_move
 from croupier_server.course import codec
 from croupier_server.course.codec import CourseState
