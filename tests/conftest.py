@@ -8,7 +8,7 @@ import pytest_asyncio
 from croupier_server.options import configure_logs
 from support import needs
 
-pytest_plugins = ["pytester", "support.nats", "support.tasks"]
+pytest_plugins = ["pytester", "support.alone", "support.nats", "support.tasks"]
 
 
 def pytest_configure() -> None:

@@ -222,7 +222,7 @@ def long_history(games: int, players: int) -> History:
 def test_a_long_history_is_read_once() -> None:
     ladder, field, history = Ladder(2), field_of(100), long_history(10_000, 100)
     ladder.following(field, history)
-    begun = time.perf_counter()
+    begun = time.process_time()
     for _ in range(20):
         following = ladder.following(field, history)
         assert isinstance(following, Issue)
@@ -231,7 +231,7 @@ def test_a_long_history_is_read_once() -> None:
         for game in history.open[:4]:
             results[game.game] = result_of(game, all_tie(game))
         history = replace(history, results=results)
-    assert (time.perf_counter() - begun) / 20 < 0.1
+    assert (time.process_time() - begun) / 20 < 0.1
 
 
 def test_one_game_that_does_not_end_has_nothing_read_again() -> None:
@@ -241,7 +241,7 @@ def test_one_game_that_does_not_end_has_nothing_read_again() -> None:
     ladder = Ladder(2, at_once=2)
     now = History(history.issued, results)
     ladder.following(field, now)
-    begun = time.perf_counter()
+    begun = time.process_time()
     for _ in range(20):
         assert isinstance(ladder.following(field, now), Issue)
-    assert (time.perf_counter() - begun) / 20 < 0.05
+    assert (time.process_time() - begun) / 20 < 0.05

@@ -77,9 +77,9 @@ def test_pairs_come_in_rounds_in_which_all_play(players: int) -> None:
 
 
 def test_two_hundred_in_pairs_are_planned_quickly() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     plan = RoundRobin(max_games=40_000).plan(field_of(200).entrants)
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
     assert (plan.games, plan.rounds, plan.at_once, plan.chain) == (39_800, 199, 100, 398)
 
 
@@ -87,10 +87,10 @@ def test_waits_at_no_cost_while_games_are_open() -> None:
     chosen, field = RoundRobin(max_games=40_000), field_of(100)
     history = with_next(chosen, field, History())
     half = with_results(history, first_named_wins, history.issued[:5_000])
-    begun = time.perf_counter()
+    begun = time.process_time()
     for _ in range(20):
         assert chosen.following(field, half) == Wait()
-    assert time.perf_counter() - begun < 0.4
+    assert time.process_time() - begun < 0.4
 
 
 def test_too_many_games_are_refused_with_the_arithmetic() -> None:

@@ -283,9 +283,9 @@ def test_a_thousand_are_paired_quickly(players: int) -> None:
     history = History()
     slowest = 0.0
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = time.process_time()
         history = with_next(chosen, field, history)
-        slowest = max(slowest, time.perf_counter() - begun)
+        slowest = max(slowest, time.process_time() - begun)
         history = with_results(history, first_named_wins)
     assert slowest < 5
     assert not any(rematches(history))
