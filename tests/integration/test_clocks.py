@@ -21,7 +21,7 @@ from support.hand import Hand, table
 from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.wire import Call, Script, Wire, play, quick_settings, serving, thinks
 
-pytestmark = pytest.mark.usefixtures("anywhere")
+pytestmark = [pytest.mark.usefixtures("anywhere"), pytest.mark.alone]
 
 
 @asynccontextmanager

@@ -282,6 +282,7 @@ async def two_rooms() -> AsyncGenerator[int]:
         await asyncio.wait({task})
 
 
+@pytest.mark.alone
 async def test_thinking_is_not_taken_for_what_the_server_charges() -> None:
     settings = quick_settings(lobby=lobby(2), game={"board": "4x3,fish=1"})
     async with serving(settings) as (port, server):
