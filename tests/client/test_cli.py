@@ -241,3 +241,13 @@ def test_join_interrupted_ends_without_a_traceback(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
         assert process.stderr.read().strip() == "interrupted"
+
+
+@pytest.mark.parametrize("options", [[], ["--port", "0"]])
+def test_check_of_a_program_that_is_none_is_one_clear_line(
+    options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert penguin("check", *options, "--", "./there-is-none") == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "penguin: can't start ./there-is-none: no such file\n"

@@ -92,3 +92,20 @@ async def test_seat_that_never_comes_back_is_our_fault(monkeypatch: pytest.Monke
     result = await Manager(quick_settings(), [Stuck("a"), LocalSeat("b")], 7, NoLedger()).run()
     assert not result.faults
     assert result.games[0][1].kind == "void"
+
+
+@pytest.mark.parametrize("method", ["tournament_start", "tournament_end"])
+async def test_acknowledgement_that_never_comes_back_is_our_fault(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stuck(LocalSeat):
+        async def ask(self, call: Call, budget_ms: int | None) -> Answer | NoAnswer:
+            if method == call.METHOD:
+                await asyncio.get_running_loop().create_future()
+            return await super().ask(call, budget_ms)
+
+    monkeypatch.setattr(croupier_module, "_GUARD_S", 0.05)
+    settings = quick_settings(clocks={"ack_ms": 50})
+    result = await Manager(settings, [Stuck("a"), LocalSeat("b")], 7, NoLedger()).run()
+    undisturbed, _ = await run(NoLedger())
+    assert result.to_json() == undisturbed.to_json()

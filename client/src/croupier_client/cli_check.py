@@ -181,10 +181,12 @@ def _host(
 
     Raises:
         UsageError: the arguments say nothing, or too much.
+        ClientError: there is no such player or program.
     """
     from croupier_client.check.hosts import KitHost, PortHost, ProgramHost
     from croupier_client.cli import warn
     from croupier_client.loader import load
+    from croupier_client.program import find_program
 
     if command is not None and not command:
         raise click.UsageError("there is no program behind --")
@@ -195,6 +197,8 @@ def _host(
         raise click.UsageError(
             "say what is to be checked: a TARGET, or -- and a program, or --port"
         )
+    if command:
+        find_program(command[0])
     if port is not None:
         host = PortHost(port, command or [], wait_s=wait_s, again_s=again_s, tell=warn)
         return host, shlex.join(command) if command else f"port {port}"

@@ -227,7 +227,7 @@ class Program:
         Raises:
             ProgramError: it can't be started, with the reason.
         """
-        path = _find(command[0])
+        path = find_program(command[0])
         environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
         environment.update(friendly_variables(environment))
         environment.update(variables or {})
@@ -296,8 +296,12 @@ class Program:
             self.stderr.close()
 
 
-def _find(program: str) -> str:
-    """The path of a program, looked for as a shell would."""
+def find_program(program: str) -> str:
+    """The path of a program, looked for as a shell would.
+
+    Raises:
+        ProgramError: there is none.
+    """
     if Path(program).name == program:
         found = shutil.which(program)
         if found is None:

@@ -586,22 +586,30 @@ class Manager:
         self, calls: Mapping[str, TournamentStart | TournamentEnd], phase: Phase
     ) -> None:
         """Ask all at once; who does not answer with true is out."""
-        clocks = self._settings.clocks
         async with asyncio.TaskGroup() as group:
             asked = {
-                name: group.create_task(
-                    ask_guarded(self.players[name].seat, call, clocks.ack_ms, clocks),
-                    name=f"{phase} {name}",
-                )
+                name: group.create_task(self._acked(name, call, phase), name=f"{phase} {name}")
                 for name, call in calls.items()
             }
         for name, task in asked.items():
-            fault = fault_of_ack(task.result(), phase)
+            fault = task.result()
             if fault is not None and fault.verdict is Verdict.ABSENT:
                 self.gone(name)  # whoever held its connection is no more, and it is not back yet
             elif fault is not None and self.players[name].fault is None:
                 await self.players.out(name, fault)
                 await self.players.dismiss(name, fault)
+
+    async def _acked(
+        self, name: str, call: TournamentStart | TournamentEnd, phase: Phase
+    ) -> Fault | None:
+        """What is wrong with a player's answer; nothing, if there is none by a fault of ours."""
+        clocks = self._settings.clocks
+        try:
+            answer = await ask_guarded(self.players[name].seat, call, clocks.ack_ms, clocks)
+        except ServerFault:
+            log.exception("an acknowledgement could not be waited for", player=name, phase=phase)
+            return None
+        return fault_of_ack(answer, phase)
 
     # -- after a restart
 
