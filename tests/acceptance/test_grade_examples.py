@@ -12,8 +12,6 @@ import pytest
 
 from support.needs import require
 
-pytestmark = pytest.mark.xdist_group("grading")  # a machine has user ids for few at a time
-
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 RUBRIC = EXAMPLES / "rubric.toml"
 

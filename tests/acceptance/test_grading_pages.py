@@ -24,8 +24,6 @@ from support.graded import (
     records_of,
 )
 
-pytestmark = pytest.mark.xdist_group("grading")  # a machine has user ids for few at a time
-
 PAGES = ("report", "overview")
 TIMEOUT = Mishap(Verdict.TIMEOUT, "movement", "no answer within 2000 ms", Verdict.TIMEOUT.fix)
 LONG = "W" * 200

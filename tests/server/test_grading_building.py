@@ -16,8 +16,6 @@ from croupier_server.grading.limits import MIB, Limits
 from croupier_server.grading.stages_process import run
 from support.needs import require
 
-pytestmark = pytest.mark.xdist_group("grading")  # a machine has user ids for few at a time
-
 LIMITS = Limits(wall_s=20.0, cpu_s=20.0, output_bytes=4_000, memory=256 * MIB)
 
 

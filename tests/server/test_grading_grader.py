@@ -28,8 +28,6 @@ from croupier_server.grading.submission import Submission
 from support.needs import require
 from support.submitted import PLACE, SEED, built_by, games, rubric_of, submission
 
-pytestmark = pytest.mark.xdist_group("grading")  # a machine has user ids for few at a time
-
 CHECKED = """
 [[line]]
 id = "check"

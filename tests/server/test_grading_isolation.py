@@ -16,8 +16,6 @@ from croupier_server.grading.isolation.model import Cell, Exceeded
 from croupier_server.grading.limits import Limits
 from support.needs import require
 
-pytestmark = pytest.mark.xdist_group("grading")  # a machine has user ids for few at a time
-
 LINUX = sys.platform.startswith("linux")
 
 

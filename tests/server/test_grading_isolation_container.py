@@ -10,8 +10,6 @@ from croupier_server.grading.isolation.choice import choose
 from croupier_server.grading.limits import Limits
 from support.needs import require
 
-pytestmark = pytest.mark.xdist_group("grading")  # a machine has user ids for few at a time
-
 ENGINE = """#!/bin/sh
 # run OPTIONS IMAGE PROGRAM...; ps; rm: notes what it is told
 echo "$@" >>"$(dirname "$0")/told"

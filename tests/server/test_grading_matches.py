@@ -18,8 +18,6 @@ from croupier_server.tournament.model import Result
 from support.needs import require
 from support.submitted import games, refereed, rubric_of, submission
 
-pytestmark = pytest.mark.xdist_group("grading")  # a machine has user ids for few at a time
-
 
 async def found_by(referee: Referee, one: Submission, out: Path) -> Evidence:
     return await Stages(referee, one, 0, out / one.intake.name).evidence(lambda _: None)

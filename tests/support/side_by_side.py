@@ -1,15 +1,17 @@
-"""Tests in several processes at a time (`pytest -n 3 --dist loadgroup`): which of them may.
+"""Tests in several processes at a time (`pytest -n 3 --dist loadfile`): which of them may.
 
-A file's tests run in one process, so that what they share is made once, and those of all files that
-are marked with one `xdist_group` do. A test that is marked `alone` runs while no other does: it
-measures time. Each process holds a lock of its own while it runs a test; one with such a test takes
-the locks of all. On the way to its locks each passes a turnstile, so that the others, whose tests
-follow each other without a gap, can't keep it waiting for ever.
+A file's tests run in one process, so that what they share is made once, and all tests of gradings
+run in the same, since a machine has user ids for few gradings at a time. A test that is marked
+`alone` runs while no other does: it measures time. Each process holds a lock of its own while it
+runs a test; one with such a test takes the locks of all. On the way to its locks each passes a
+turnstile, so that the others, whose tests follow each other without a gap, can't keep it waiting
+for ever.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Generator, Mapping
@@ -19,11 +21,27 @@ from typing import Any, Final
 
 import pytest
 from filelock import FileLock
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 FOLDER: Final = "CROUPIER_TESTS_LOCKS"
 """The variable by which the processes hear where the locks are."""
 
+GRADINGS: Final = re.compile(r"/test_(grade|grading|hostile)_?[^/]*$")
+
 POLL_S: Final = 0.02
+
+
+class ByFile(LoadFileScheduling):
+    """What one process runs: the tests of a file, or all of gradings."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "gradings" if GRADINGS.search(file) else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:
+    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(trylast=True)
@@ -36,13 +54,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None):
         shutil.rmtree(os.environ.pop(FOLDER))
-
-
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of the test's own time limit
