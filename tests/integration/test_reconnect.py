@@ -17,7 +17,7 @@ from support.hand import PATIENCE_S, Hand, events_of, table
 from support.hosts import anywhere as anywhere  # noqa: PLC0414 - a fixture
 from support.wire import Script, quick_settings, results, serving, thinks
 
-pytestmark = pytest.mark.usefixtures("anywhere")
+pytestmark = [pytest.mark.usefixtures("anywhere"), pytest.mark.alone]
 
 
 def settings(**clocks: object) -> Settings:

@@ -93,6 +93,7 @@ async def test_program_ends_as_it_should_and_the_others_play_as_without_it(
     assert [dict(line.event) for line in record.lines[1:]] == without(record)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("rules", HABITATS)
 async def test_whole_zoo_in_one_tournament_leaves_the_honest_in_peace(
     rules: str, tmp_path: Path

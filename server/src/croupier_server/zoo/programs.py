@@ -25,6 +25,9 @@ __all__ = ["PLAYS_ON", "PROGRAMS", "Program"]
 
 PLAYS_ON: Final = "plays on"
 
+_LATE_S: Final = 1.0
+"""Beyond the budget: more than a busy server credits for stalls of its own."""
+
 _REPLY: Final = '{"jsonrpc":"2.0","id":"ID","result":'
 
 
@@ -106,7 +109,7 @@ async def _bomb(wire: Wire, call: Call) -> bool:
 
 
 async def _late(wire: Wire, call: Call) -> bool:
-    await asyncio.sleep(call["params"]["budget_ms"] / 1000 + 0.4)
+    await asyncio.sleep(call["params"]["budget_ms"] / 1000 + _LATE_S)
     with suppress(ConnectionClosed):
         await wire.reply(call, wire.right_answer(call))
     return True
@@ -226,7 +229,7 @@ PROGRAMS: Final[tuple[Program, ...]] = (
         PLAYS_ON,
         Verdict.TIMEOUT,
     ),
-    _turn("late", "answers a little too late", _late, Verdict.TIMEOUT),
+    _turn("late", "answers a second too late", _late, Verdict.TIMEOUT),
     _turn("late-again", "answers too late, and once more", _late_twice, Verdict.TIMEOUT),
     _turn("two-replies", "answers twice", _two_replies, PLAYS_ON),
     _turn("double-key", "says its result twice; the last counts", _double_key, PLAYS_ON),
