@@ -42,6 +42,8 @@ from support.chaos_proxy import ChaosProxy
 from support.hand import PATIENCE_S, Hand
 from support.wire import quick_settings
 
+pytestmark = pytest.mark.alone
+
 ROOT = "test.1"
 
 
