@@ -26,7 +26,7 @@ from support.killed import Kept, players, prepared
 from support.needs import require
 from support.processes import all_gone
 
-pytestmark = [pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.timeout(180), pytest.mark.alone]
 
 NAMES = ["eve", "finn"]
 VALUES = {

@@ -15,10 +15,12 @@ import pytest
 from nats.js import JetStreamContext
 from nats.js.api import RawStreamMsg
 from nats.js.errors import NotFoundError
+from sqlalchemy import Connection, func, select
 
 from croupier_server.cluster.link import Link
 from croupier_server.cluster.nats_server import NatsServer
 from croupier_server.cluster.streams import jetstream
+from croupier_server.storage.schema import games
 from support.chaos_proxy import ChaosProxy
 from support.faketime import SetClock, require_faketime
 from support.fleet import ROLES, Fleet, Running, fleet
@@ -28,11 +30,13 @@ from support.needs import require
 from support.own_postgres import OwnPostgres
 from support.same_end import NAMES, VALUES, right, same_end
 
-pytestmark = [pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.timeout(240), pytest.mark.alone]
 
 SLOW_MS = 400
 STREAM = "croupier-1-games"
 TAKEN = "another worker has this game now"
+TAKEN_S = 40.0
+"""How long it may take until a silent worker's games are given to another."""
 
 
 @dataclass
@@ -76,6 +80,15 @@ class Cluster:
         await worker.says("ready")
         self.workers.append(worker)
 
+    @asynccontextmanager
+    async def taken_over(self) -> AsyncGenerator[None]:
+        """Wait at the end until a game was taken over since the beginning."""
+        before = await self.fleet.look(_take_overs)
+        yield
+        async with asyncio.timeout(TAKEN_S):
+            while await self.fleet.look(_take_overs) <= before:  # noqa: ASYNC110 - others write
+                await asyncio.sleep(0.1)
+
     async def _end_workers(self) -> None:
         for worker in self.workers:
             await worker.kill(signal.SIGTERM)
@@ -87,6 +100,10 @@ class Cluster:
     async def finished(self) -> Kept:
         """Wait for the end, and see that it is the right one."""
         return await same_end(self.fleet, self.managers, self.players)
+
+
+def _take_overs(connection: Connection) -> int:
+    return connection.scalar(select(func.sum(games.c.epoch))) or 0
 
 
 @asynccontextmanager
@@ -137,8 +154,9 @@ async def worker_cut_off(cluster: Cluster) -> None:
     async with ChaosProxy("127.0.0.1", cluster.nats.port) as wire:
         url = cluster.nats.url.replace(f":{cluster.nats.port}", f":{wire.port}")
         lone = await cluster.alone("cut-off", {"CROUPIER_CLUSTER__NATS": url})
-        wire.drop()
-        await cluster.joined_by("takes-over")
+        async with cluster.taken_over():
+            wire.drop()
+            await cluster.joined_by("takes-over")
         await cluster.fleet.plays_on(20)
         wire.heal()
         await lone.logs(TAKEN)
@@ -148,8 +166,9 @@ async def worker_cut_off(cluster: Cluster) -> None:
 async def worker_frozen(cluster: Cluster) -> None:
     """The same for one that stands still, and knows nothing of that when it goes on."""
     lone = await cluster.alone("frozen")
-    lone.signal(signal.SIGSTOP)
-    await cluster.joined_by("thaws")
+    async with cluster.taken_over():
+        lone.signal(signal.SIGSTOP)
+        await cluster.joined_by("thaws")
     await cluster.fleet.plays_on(20)
     lone.signal(signal.SIGCONT)
     await lone.logs(TAKEN)

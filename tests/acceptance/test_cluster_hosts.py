@@ -28,7 +28,7 @@ from support.tcp_link import Side
 
 T = TypeVar("T")
 
-pytestmark = [pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.timeout(240), pytest.mark.alone]
 
 NOTICED_S = 30.0
 """How long it may take until a part that is cut off is missed, or finds that it was."""

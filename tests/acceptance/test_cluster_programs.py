@@ -150,6 +150,7 @@ FULL = [Hurt.kill_worker_too, Hurt.kill_database, Hurt.kill_nats]
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "faults",
     [

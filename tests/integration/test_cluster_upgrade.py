@@ -106,6 +106,7 @@ class Upgrade:
             return await database.read(work)
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(180)
 async def test_every_process_is_replaced_and_the_tournament_ends_as_it_would(
     tmp_path: Path, nats_server: NatsServer

@@ -213,12 +213,14 @@ async def test_stop_ends_the_leader_first_and_kills_who_does_not_obey(tmp_path: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-async def test_drain_lets_the_others_run_until_the_leader_has_ended() -> None:
+async def test_drain_lets_the_others_run_until_the_leader_has_ended(tmp_path: Path) -> None:
     told = Told()
     leader = (
-        "import signal, sys, time\n"
+        "import os, signal, sys, time\n"
         "def end(*_):\n"
-        "    print('last game', flush=True); time.sleep(0.3); sys.exit(143)\n"
+        "    print('last game', flush=True)\n"
+        f"    while not os.path.exists({str(tmp_path / 'heard')!r}): time.sleep(0.01)\n"
+        "    sys.exit(143)\n"
         "signal.signal(signal.SIGTERM, end)\n" + WAITS
     )
     alive: list[int] = []
@@ -226,6 +228,7 @@ async def test_drain_lets_the_others_run_until_the_leader_has_ended() -> None:
     def heard(line: str) -> None:
         if line == "last game":
             alive.extend(group.pids.values())
+            (tmp_path / "heard").touch()
 
     group = supervisor(
         told, part("manager", leader, leads=True, heard=heard), part("worker", WAITS)

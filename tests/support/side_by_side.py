@@ -1,11 +1,11 @@
-"""Tests in several processes at a time (`pytest -n 3 --dist loadfile`): which of them may.
+"""Tests in several processes at a time (`pytest -n 2 --dist loadfile`): which of them may.
 
 A file's tests run in one process, so that what they share is made once, and all tests of gradings
 run in the same, since a machine has user ids for few gradings at a time. A test that is marked
-`alone` runs while no other does: it measures time. Each process holds a lock of its own while it
-runs a test; one with such a test takes the locks of all. On the way to its locks each passes a
-turnstile, so that the others, whose tests follow each other without a gap, can't keep it waiting
-for ever.
+`alone` runs while no other does: it measures time, or fills the machine. Each process holds a lock
+of its own while it runs a test; one with such a test takes the locks of all. On the way to its
+locks each passes a turnstile, so that the others, whose tests follow each other without a gap,
+can't keep it waiting for ever.
 """
 
 from __future__ import annotations
