@@ -138,7 +138,7 @@ async def test_origin_may_be_written_with_capitals_and_its_usual_port() -> None:
     )
     async with serving(settings) as (port, _):
         url = f"ws://127.0.0.1:{port}"
-        connection = await connect(url, origin="https://good.example")  # type: ignore[arg-type]
+        connection = await connect(url, origin="https://good.example")  # type: ignore[arg-type]  # a NewType of str
         await connection.close()
 
 
@@ -148,9 +148,9 @@ async def test_web_pages_connect_only_where_their_origin_is_allowed() -> None:
     )
     async with serving(settings) as (port, _):
         url = f"ws://127.0.0.1:{port}"
-        async with connect(url, origin="https://good.example"):  # type: ignore[arg-type]
+        async with connect(url, origin="https://good.example"):  # type: ignore[arg-type]  # a NewType of str
             pass
         async with connect(url):
             pass
         with pytest.raises(InvalidStatus, match="403"):
-            await connect(url, origin="https://evil.example")  # type: ignore[arg-type]
+            await connect(url, origin="https://evil.example")  # type: ignore[arg-type]  # a NewType of str

@@ -644,10 +644,10 @@ def load_settings(
         def settings_customise_sources(
             cls,
             settings_cls: type[BaseSettings],
-            init_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-            env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-            dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the base's signature
-            file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+            init_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the base's signature
+            env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the same
+            dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the same
+            file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the same
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             return (
                 InitSettingsSource(settings_cls, given),
